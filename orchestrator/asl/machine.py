@@ -1,0 +1,67 @@
+"""A machine: the frozen value of a definition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from .states import (
+    Branch,
+    Choice,
+    Fail,
+    Map,
+    Parallel,
+    Pass,
+    State,
+    Succeed,
+    Task,
+    Wait,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A parsed definition; `text` is the definition as it was given, `timeout_seconds` its limit.
+
+    `needs_execution_input` tells whether some path reads `$$`, `$$.Execution` or
+    `$$.Execution.Input`: otherwise an execution's input need not be at hand to decide.
+    """
+
+    start_at: str
+    states: Mapping[str, State]
+    comment: str | None
+    timeout_seconds: int | None
+    version: str
+    text: str
+    needs_execution_input: bool
+    _scopes: Mapping[str, Branch] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        scopes: dict[str, Branch] = {}
+        waiting = [Branch(self.start_at, self.states)]
+        while waiting:
+            branch = waiting.pop()
+            for name, state in branch.states.items():
+                scopes[name] = branch
+                waiting.extend(branches_of(state))
+        object.__setattr__(self, "_scopes", MappingProxyType(scopes))
+
+    def state(self, name: str) -> State:
+        """Find a state anywhere in the machine; KeyError if there is none of that name."""
+        return self._scopes[name].states[name]
+
+    def scope_of(self, name: str) -> Branch:
+        """Return the States object, with its start, in which a state stands."""
+        return self._scopes[name]
+
+
+def branches_of(state: State) -> tuple[Branch, ...]:
+    """Return the scopes directly inside a state."""
+    match state:
+        case Parallel():
+            return state.branches
+        case Map():
+            return (state.processor,)
+        case Task() | Pass() | Choice() | Wait() | Succeed() | Fail():
+            return ()
