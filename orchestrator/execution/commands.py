@@ -1,0 +1,23 @@
+"""What must happen in the world once a decision is committed, in the imperative."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RingBell:
+    """Tell the queue that serves this resource that it has one more task ready."""
+
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
+class WakeAt:
+    """Tell a scheduler at hand that something is due then; the database knows it anyway."""
+
+    at: datetime
+
+
+type Command = RingBell | WakeAt

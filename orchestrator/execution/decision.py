@@ -1,0 +1,97 @@
+"""What `decide` reads and what it answers: values that the store reads and writes.
+
+Rules of ignorance: nothing here knows a database, a broker or a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from orchestrator.execution.commands import Command
+from orchestrator.execution.frame import Execution, Fork, Frame, Scope
+from orchestrator.execution.history import HistoryEvent
+from orchestrator.execution.payload import Payload
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a decision may look at: the execution, a frame with its ancestors, their forks, and what it asked for.
+
+    `frames` maps ids to frames; `below` holds the prefixes (`FRAME/E.`) under which *every* frame is loaded.
+    `input` is the execution's input where the machine needs it (`Machine.needs_execution_input`).
+    """
+
+    execution: Execution
+    scope: Scope
+    frames: Mapping[str, Frame]
+    forks: Mapping[str, Fork]
+    """By the id of the frame that rests on the fork."""
+    below: frozenset[str] = frozenset()
+    input: Payload | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The decision needs more than the view holds: read it and decide again."""
+
+    frames: tuple[str, ...] = ()
+    """Ids of single frames (pending children to be admitted)."""
+    below: tuple[str, ...] = ()
+    """Prefixes `FRAME/E.`: all frames under them (a join, a cancelled fork)."""
+    all_frames: bool = False
+    """Every frame of the execution (it ends while several are open)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """The event answers something that is no longer asked; nothing changes."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the decision saw of a frame; a claim, a heartbeat or a lapse in between makes it stale."""
+
+    token: str | None
+    deliveries: int
+    wake_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FrameUpdate:
+    """A frame as it stands now, and what was seen of it before."""
+
+    frame: Frame
+    seen: Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One transition of one execution, to be committed as a whole or not at all."""
+
+    seen_version: int
+    """0: the execution is new."""
+    execution: Execution
+    """As it stands afterwards; its version is `seen_version + 1`."""
+    inserted: tuple[Frame, ...] = ()
+    updated: tuple[FrameUpdate, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Prefixes `FRAME/E.`: every frame whose id begins so goes, and the forks below; applied before `inserted`."""
+    forks_inserted: tuple[Fork, ...] = ()
+    forks_updated: tuple[Fork, ...] = ()
+    forks_removed: tuple[tuple[str, int], ...] = ()
+    """(frame, entry) of forks that are over."""
+    history: tuple[HistoryEvent, ...] = ()
+    input: Payload | None = None
+    """Of a new execution."""
+    output: Payload | None = None
+    """Of an execution that has succeeded."""
+    commands: tuple[Command, ...] = field(default=())
+
+    @property
+    def ends(self) -> bool:
+        """Whether the execution has ended: all its frames and forks go."""
+        return self.execution.ended_at is not None

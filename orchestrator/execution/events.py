@@ -1,0 +1,85 @@
+"""What may reach an execution, in the past tense. Each names what it answers, so that a late one is recognised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from orchestrator.execution.payload import Payload
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSucceeded:
+    """A handler has returned."""
+
+    execution: int
+    frame: str
+    token: str
+    delivery: int
+    claimed_by: str
+    result: Payload
+    started_at: datetime
+    """When the handler began; it becomes the time of TaskStarted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailed:
+    """A handler has reported a failure (or returned what is no JSON: `Task.InvalidResult`)."""
+
+    execution: int
+    frame: str
+    token: str
+    delivery: int
+    claimed_by: str
+    error: str
+    cause: str | None
+    started_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLost:
+    """A claim lapsed and may not be delivered again: at-most-once, or all deliveries spent."""
+
+    execution: int
+    frame: str
+    token: str
+    delivery: int
+
+
+@dataclass(frozen=True, slots=True)
+class MomentDue:
+    """A frame's earliest moment has come: Wait, back-off, time limit, heartbeat, or `go on` (loops, large forks)."""
+
+    execution: int
+    frame: str
+    entry: int
+    wake_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlinePassed:
+    """The time limit of the whole execution has passed."""
+
+    execution: int
+    deadline_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested:
+    """Somebody wants the execution ended as ABORTED."""
+
+    execution: int
+    error: str | None
+    cause: str | None
+
+
+type Event = TaskSucceeded | TaskFailed | TaskLost | MomentDue | DeadlinePassed | StopRequested
+
+
+def frame_of(event: Event) -> str:
+    """The id of the frame that the event concerns; the root's for those that concern the whole execution."""
+    match event:
+        case TaskSucceeded() | TaskFailed() | TaskLost() | MomentDue():
+            return event.frame
+        case DeadlinePassed() | StopRequested():
+            return ""

@@ -1,0 +1,199 @@
+"""Where one thread of an execution stands, and what an execution and a fork are.
+
+Values only. Nothing here decides, reads a clock or knows a database.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from orchestrator.execution.payload import Payload
+
+LEVEL = 1
+"""The format number of what this release stores; it reads LEVEL and LEVEL - 1."""
+
+
+class ExecutionStatus(StrEnum):
+    """The status of an execution, as AWS spells it."""
+
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    TIMED_OUT = "TIMED_OUT"
+    ABORTED = "ABORTED"
+
+
+class Phase(StrEnum):
+    """How far an execution has come."""
+
+    OPEN = "open"
+    UNDOING = "undoing"
+    ENDED = "ended"
+
+
+class FrameKind(StrEnum):
+    """What a frame is a thread of."""
+
+    ROOT = "root"
+    CHILD = "child"
+
+
+class FrameStatus(StrEnum):
+    """Whether a frame has begun (pending: not yet), rests, or has ended and waits to be joined."""
+
+    PENDING = "pending"
+    RESTING = "resting"
+    ENDED = "ended"
+
+
+class RestsOn(StrEnum):
+    """The one thing that a resting frame rests on."""
+
+    TASK = "task"
+    CLOCK = "clock"
+    CHILDREN = "children"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The region and account that ARNs carry."""
+
+    region: str = "us-east-1"
+    account: str = "000000000000"
+
+    def machine_arn(self, machine: str) -> str:
+        """The ARN of a machine."""
+        return f"arn:aws:states:{self.region}:{self.account}:stateMachine:{machine}"
+
+    def execution_arn(self, machine: str, name: str) -> str:
+        """The ARN of an execution."""
+        return f"arn:aws:states:{self.region}:{self.account}:execution:{machine}:{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One run of a machine. Moments are aware UTC."""
+
+    id: int
+    machine: str
+    revision: int
+    name: str
+    status: ExecutionStatus
+    phase: Phase
+    version: int
+    """Bumped by every transition; a decision holds only for the version it saw."""
+    next_event_id: int
+    started_at: datetime
+    last_event_at: datetime
+    deadline_at: datetime | None = None
+    ended_at: datetime | None = None
+    final_state: str | None = None
+    """The state in which the root frame ended."""
+    error: str | None = None
+    cause: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One attempt of the work a frame rests on; the last five fields belong to claims, never to decisions."""
+
+    resource: str
+    """The name under which a worker announces that it serves it: `celery:NAME`, `lambda:NAME`, an ARN."""
+    token: str
+    """Random, one per attempt."""
+    attempt: int
+    """1 for the first."""
+    key: str
+    """The idempotency key under which the handler acts on the world, a UUID."""
+    arguments: Payload
+    ready_at: datetime
+    heartbeat_seconds: int | None = None
+    queue: str | None = None
+    """None while no worker serves the resource. Filled in by the engine, which knows who serves what."""
+    claimed_by: str | None = None
+    lease_until: datetime | None = None
+    deliveries: int = 0
+    at_most_once: bool = False
+    """Set by the claim, from the handler's delivery mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often the present entry of a state has been tried again."""
+
+    counts: tuple[int, ...] = ()
+    """One count per Retrier, in their order; shorter means zeros."""
+    total: int = 0
+    reported: int = 0
+    """Attempts that reported a failure themselves (not: time limit, lost worker); part of the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One thread of control. Ids: root `""`, a child `PARENT/E.I` (E: event that opened the fork, I: index)."""
+
+    id: str
+    kind: FrameKind
+    status: FrameStatus
+    state: str | None
+    """The state it stands in; None while pending."""
+    entry: int
+    """The id of the StateEntered event; 0 while pending."""
+    last_event: int
+    """The id that the frame's next event names as its previousEventId."""
+    input: Payload
+    """The raw input of the state; of a pending child its item or the branch's input; of an ended one its output."""
+    entered_at: datetime | None = None
+    rests_on: RestsOn | None = None
+    retries: Retries = field(default_factory=Retries)
+    task: Task | None = None
+    wake_at: datetime | None = None
+    """The earliest of its moments."""
+    timeout_at: datetime | None = None
+    """The time limit of the task."""
+    item: Payload | None = None
+    """Of a Map iteration: the item, for `Map.Item.Value`."""
+    fork: int | None = None
+    """While it rests on children: the E of their ids."""
+    level: int = LEVEL
+
+    @property
+    def index(self) -> int:
+        """The place of a child among its siblings."""
+        return int(self.id.rsplit(".", 1)[1])
+
+
+def parent_id(frame_id: str) -> str:
+    """The id of the frame that opened the fork to which a child belongs."""
+    return frame_id.rsplit("/", 1)[0]
+
+
+def lineage(frame_id: str) -> tuple[str, ...]:
+    """The ids of a frame's ancestors and itself, root first: `/5.0/9.1` gives `""`, `/5.0`, `/5.0/9.1`."""
+    parts = frame_id.split("/")
+    return tuple("/".join(parts[: n + 1]) for n in range(len(parts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """The tally of a running Parallel or Map."""
+
+    frame: str
+    """The id of the frame that rests on these children."""
+    entry: int
+    """The E of the children's ids."""
+    total: int
+    admitted: int
+    succeeded: int = 0
+    failed: int = 0
+    max_concurrency: int = 0
+    """0: no limit."""
+    tolerated_count: int = 0
+    tolerated_percentage: float = 0.0
+
+    @property
+    def prefix(self) -> str:
+        """What the ids of all children begin with."""
+        return f"{self.frame}/{self.entry}."
