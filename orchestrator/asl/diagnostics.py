@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -34,6 +35,9 @@ class Code(StrEnum):
     PASS_RESULT_IS_STATIC = "PASS_RESULT_IS_STATIC"
 
 
+_INDEX = re.compile(r"(/(?:Branches|Choices|Catch|Retry|And|Or|ErrorEquals))/(\d+)(?=/|$)")
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong or worth knowing, at one place of the definition.
@@ -49,16 +53,22 @@ class Finding:
 
     @property
     def location(self) -> str | None:
-        """The place as AWS writes it: "/" for the whole, `[Source: ...]` for faulty JSON."""
-        if self.pointer is not None:
-            return self.pointer or "/"
-        _, found, source = self.message.partition("\n at ")
-        return source if found else None
+        """The place as AWS writes it: `/States/X/Choices[0]/Next`, "/" for the whole.
+
+        The place of faulty JSON is `[Source: ...]`, a missing end has none.
+        """
+        if self.code is Code.MISSING_END_STATE and not self.pointer:
+            return None
+        if self.pointer is None:
+            return self.message.partition("\n at ")[2] or None
+        indexed = _INDEX.sub(r"\1[\2]", self.pointer)
+        return indexed.replace("~1", "/").replace("~0", "~") or "/"
 
     def __str__(self) -> str:
         """The finding as CreateStateMachine words it: `CODE: message at /path`."""
-        place = "" if self.pointer is None else f" at {self.location}"
-        return f"{self.code}: {self.message}{place}"
+        if self.code is Code.INVALID_JSON_DESCRIPTION and self.pointer is None:
+            return f"{self.code}: {self.message}"
+        return f"{self.code}: {self.message} at {self.location or 'null'}"
 
 
 class Findings:

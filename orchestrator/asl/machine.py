@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from .states import (
+from orchestrator.asl.states import (
     Branch,
     Choice,
     Fail,

@@ -1,24 +1,76 @@
-"""The states of the language: one file per type, holding its value and its parser.
+"""The states of the language: one file per type, holding its value and its reader.
 
 Knows what a state says, and notes what is wrong with it. Knows nothing of executions, of time, of
-the world; a state type is added by its file and its line in `PARSERS`.
+the world. A state type is added by its file and its line in `_READERS`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TypeAlias
 
-from .branch import Branch
-from .choice import Choice, ChoiceRule
-from .fail import Fail
-from .map import Map
-from .parallel import Parallel
-from .pass_ import MISSING, Missing, Pass
-from .succeed import Succeed
-from .task import Task
-from .wait import Wait
+from orchestrator.asl.diagnostics import Code
+from orchestrator.asl.states import choice, fail, map, parallel, pass_, succeed, task, wait
+from orchestrator.asl.states.branch import Branch
+from orchestrator.asl.states.choice import Choice, ChoiceRule
+from orchestrator.asl.states.fail import Fail
+from orchestrator.asl.states.fields import Fields
+from orchestrator.asl.states.map import Map
+from orchestrator.asl.states.parallel import Parallel
+from orchestrator.asl.states.pass_ import MISSING, Missing, Pass
+from orchestrator.asl.states.succeed import Succeed
+from orchestrator.asl.states.task import Task
+from orchestrator.asl.states.wait import Wait
 
 State: TypeAlias = Task | Pass | Choice | Wait | Succeed | Fail | Parallel | Map
+
+
+def read_branch(fields: Fields) -> Branch:
+    """Read a scope of states; states with faults are noted, and may be left out."""
+    fields.require("States", "StartAt")
+    scope = fields.object("States")
+    if scope is None:
+        return Branch(fields.text("StartAt") or "", {})
+    if not scope.value:
+        fields.wrong("States", "Value cannot be empty")
+    states = {name: _read_state(name, scope.object(name)) for name in scope.value}
+    return Branch(
+        fields.text("StartAt") or "",
+        MappingProxyType({name: state for name, state in states.items() if state is not None}),
+    )
+
+
+def _read_state(name: str, fields: Fields | None) -> State | None:
+    if fields is None or not fields.require("Type"):
+        return None
+    kind = fields.choice("Type", *_READERS)
+    if kind is None or not _speaks_jsonpath(fields):
+        return None
+    return _READERS[kind](name, fields)
+
+
+def _speaks_jsonpath(fields: Fields) -> bool:
+    language = fields.choice("QueryLanguage", "JSONPath", "JSONata")
+    if language == "JSONata":
+        fields.findings.error(
+            Code.UNSUPPORTED, "JSONata comes with a later release", fields.at("QueryLanguage")
+        )
+    return language != "JSONata"
+
+
+_READERS: Mapping[str, Callable[[str, Fields], State]] = MappingProxyType(
+    {
+        "Task": task.read,
+        "Wait": wait.read,
+        "Pass": pass_.read,
+        "Succeed": succeed.read,
+        "Fail": fail.read,
+        "Choice": choice.read,
+        "Parallel": lambda name, fields: parallel.read(name, fields, read_branch),
+        "Map": lambda name, fields: map.read(name, fields, read_branch),
+    }
+)
 
 __all__ = [
     "MISSING",

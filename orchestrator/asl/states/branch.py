@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+from orchestrator.asl.states.fields import Fields
 
 if TYPE_CHECKING:
-    from . import State
+    from orchestrator.asl.states import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +18,7 @@ class Branch:
 
     start_at: str
     states: Mapping[str, State]
+
+
+ReadBranch: TypeAlias = Callable[[Fields], Branch]
+"""Reads a scope of states, whatever the types in it."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..choices import Rule
-from ..paths import Path
+from orchestrator.asl.choices import Rule
+from orchestrator.asl.paths import Path
+from orchestrator.asl.choices import compile_rule
+from orchestrator.asl.errors import CompileError
+from orchestrator.asl.states.fields import WHOLE, Fields
+from orchestrator.asl.states.flow import IN_AND_OUT, PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +33,36 @@ class Choice:
     output_path: Path | None
     rules: tuple[ChoiceRule, ...]
     default: str | None
+
+
+_FIELDS = PLAIN | IN_AND_OUT | {"Choices", "Default"}
+
+
+def read(name: str, fields: Fields) -> Choice:
+    """Read a Choice state."""
+    fields.allow(_FIELDS)
+    fields.require("Choices")
+    rules = (_rule(entry) for entry in fields.objects("Choices", filled=True))
+    return Choice(
+        name=name,
+        pointer=fields.pointer,
+        comment=fields.text("Comment"),
+        query_language="JSONPath",
+        input_path=fields.path("InputPath", WHOLE),
+        output_path=fields.path("OutputPath", WHOLE),
+        rules=tuple(rule for rule in rules if rule is not None),
+        default=fields.text("Default"),
+    )
+
+
+def _rule(entry: Fields) -> ChoiceRule | None:
+    entry.require("Next")
+    target, comment = entry.text("Next"), entry.text("Comment")
+    test = {key: value for key, value in entry.value.items() if key not in ("Next", "Comment")}
+    try:
+        rule = compile_rule(test, entry.pointer)
+    except CompileError as error:
+        for fault in error.faults:
+            entry.findings.schema(fault.message, fault.pointer)
+        return None
+    return None if target is None else ChoiceRule(rule, target, comment)

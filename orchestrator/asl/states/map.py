@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from ..paths import Path, ReferencePath
-from ..retries import Catcher, Retrier
-from ..templates import Template
-from .branch import Branch
+from orchestrator.asl.paths import Path, ReferencePath
+from orchestrator.asl.retries import Catcher, Retrier
+from orchestrator.asl.templates import Template
+from orchestrator.asl.states.branch import Branch
+from orchestrator.asl.diagnostics import Code
+from orchestrator.asl.states.branch import ReadBranch
+from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
+from orchestrator.asl.states.flow import (
+    IN_AND_OUT,
+    PLAIN,
+    TRANSITION,
+    WORK,
+    read_catch,
+    read_next,
+    read_retry,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +56,113 @@ class Map:
     distributed: bool
     label: str | None
     unsupported: tuple[str, ...]
+
+
+_UNSUPPORTED = ("ItemReader", "ItemBatcher", "ResultWriter")
+_FIELDS = (
+    PLAIN
+    | IN_AND_OUT
+    | TRANSITION
+    | WORK
+    | {
+        "ItemProcessor",
+        "Iterator",
+        "ItemsPath",
+        "ItemSelector",
+        "MaxConcurrency",
+        "MaxConcurrencyPath",
+        "ToleratedFailureCount",
+        "ToleratedFailureCountPath",
+        "ToleratedFailurePercentage",
+        "ToleratedFailurePercentagePath",
+        "Label",
+        *_UNSUPPORTED,
+    }
+)
+_PROCESSOR = frozenset({"StartAt", "States", "Comment", "ProcessorConfig"})
+_FORBIDDEN_IN_LABELS = re.compile(r'[\s?*<>{}\[\]"#%\\^|~`$&,;:/\x00-\x1f\x7f-\x9f\ud800-\udfff]')
+MOST_LABEL_CHARACTERS = 40
+
+
+def read(name: str, fields: Fields, read_branch: ReadBranch) -> Map:
+    """Read a Map state, its processor by `read_branch`."""
+    fields.allow(_FIELDS)
+    fields.one_of("ItemProcessor", "Iterator")
+    fields.only_one_of("ItemSelector", "Parameters")
+    for bound in ("MaxConcurrency", "ToleratedFailureCount", "ToleratedFailurePercentage"):
+        fields.only_one_of(bound, f"{bound}Path")
+    processor = fields.object("ItemProcessor") or fields.object("Iterator")
+    distributed = processor is not None and _distributed(processor)
+    selector = fields.template("ItemSelector")
+    return Map(
+        name=name,
+        pointer=fields.pointer,
+        comment=fields.text("Comment"),
+        query_language="JSONPath",
+        processor=Branch("", {}) if processor is None else read_branch(processor),
+        next=read_next(fields),
+        input_path=fields.path("InputPath", WHOLE),
+        output_path=fields.path("OutputPath", WHOLE),
+        parameters=None,
+        item_selector=selector or fields.template("Parameters"),
+        items_path=fields.path("ItemsPath", WHOLE) or WHOLE,
+        result_selector=fields.template("ResultSelector"),
+        result_path=fields.reference_path("ResultPath", ALL_OF_IT),
+        retry=read_retry(fields),
+        catch=read_catch(fields),
+        max_concurrency=fields.integer("MaxConcurrency") or 0,
+        max_concurrency_path=fields.definite_path("MaxConcurrencyPath"),
+        tolerated_failure_count=fields.integer("ToleratedFailureCount"),
+        tolerated_failure_count_path=fields.definite_path("ToleratedFailureCountPath"),
+        tolerated_failure_percentage=fields.number("ToleratedFailurePercentage", 0, 100),
+        tolerated_failure_percentage_path=fields.definite_path("ToleratedFailurePercentagePath"),
+        distributed=distributed,
+        label=_label(fields, distributed=distributed),
+        unsupported=_unsupported(fields),
+    )
+
+
+def _distributed(processor: Fields) -> bool:
+    processor.allow(_PROCESSOR)
+    config = processor.object("ProcessorConfig")
+    if config is None:
+        return False
+    config.allow(("Mode", "ExecutionType"))
+    distributed = config.choice("Mode", "INLINE", "DISTRIBUTED") == "DISTRIBUTED"
+    config.choice("ExecutionType", "STANDARD", "EXPRESS")
+    if distributed:
+        config.require("ExecutionType")
+        config.findings.warn(
+            Code.UNSUPPORTED,
+            "Mode DISTRIBUTED runs as an inline fork, without a Map Run and its events",
+            config.at("Mode"),
+        )
+    return distributed
+
+
+def _label(fields: Fields, *, distributed: bool) -> str | None:
+    label = fields.text("Label")
+    if label is None:
+        return None
+    if not 0 < len(label) <= MOST_LABEL_CHARACTERS or _FORBIDDEN_IN_LABELS.search(label):
+        fields.findings.error(
+            Code.INVALID_LABEL_NAME,
+            f"Label must have 1 to {MOST_LABEL_CHARACTERS} characters, none of them a blank,"
+            ' a control character or one of ?*<>{}[]"#%\\^|~`$&,;:/',
+            fields.at("Label"),
+        )
+    if not distributed:
+        fields.wrong("Label", "Label can only be used with Mode DISTRIBUTED")
+    return label
+
+
+def _unsupported(fields: Fields) -> tuple[str, ...]:
+    used = tuple(name for name in _UNSUPPORTED if name in fields)
+    for name in used:
+        fields.object(name)
+        fields.findings.warn(
+            Code.UNSUPPORTED,
+            f"{name} comes with a later release: it has no effect",
+            fields.at(name),
+        )
+    return used

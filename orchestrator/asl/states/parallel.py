@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..paths import Path, ReferencePath
-from ..retries import Catcher, Retrier
-from ..templates import Template
-from .branch import Branch
+from orchestrator.asl.paths import Path, ReferencePath
+from orchestrator.asl.retries import Catcher, Retrier
+from orchestrator.asl.templates import Template
+from orchestrator.asl.states.branch import Branch
+from orchestrator.asl.states.branch import ReadBranch
+from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
+from orchestrator.asl.states.flow import (
+    IN_AND_OUT,
+    PLAIN,
+    TRANSITION,
+    WORK,
+    read_catch,
+    read_next,
+    read_retry,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +38,32 @@ class Parallel:
     result_path: ReferencePath | None
     retry: tuple[Retrier, ...]
     catch: tuple[Catcher, ...]
+
+
+_FIELDS = PLAIN | IN_AND_OUT | TRANSITION | WORK | {"Branches"}
+_BRANCH = frozenset({"StartAt", "States", "Comment"})
+
+
+def read(name: str, fields: Fields, read_branch: ReadBranch) -> Parallel:
+    """Read a Parallel state, its branches by `read_branch`."""
+    fields.allow(_FIELDS)
+    fields.require("Branches")
+    branches = []
+    for entry in fields.objects("Branches", filled=True):
+        entry.allow(_BRANCH)
+        branches.append(read_branch(entry))
+    return Parallel(
+        name=name,
+        pointer=fields.pointer,
+        comment=fields.text("Comment"),
+        query_language="JSONPath",
+        branches=tuple(branches),
+        next=read_next(fields),
+        input_path=fields.path("InputPath", WHOLE),
+        output_path=fields.path("OutputPath", WHOLE),
+        parameters=fields.template("Parameters"),
+        result_selector=fields.template("ResultSelector"),
+        result_path=fields.reference_path("ResultPath", ALL_OF_IT),
+        retry=read_retry(fields),
+        catch=read_catch(fields),
+    )

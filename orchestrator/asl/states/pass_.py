@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Literal
 
-from ..document import Json
-from ..paths import Path, ReferencePath
-from ..templates import Template
+from orchestrator.asl.document import Json
+from orchestrator.asl.paths import Path, ReferencePath
+from orchestrator.asl.templates import Template
+from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
+from orchestrator.asl.states.flow import IN_AND_OUT, PLAIN, TRANSITION, read_next
 
 
 class Missing(Enum):
@@ -35,3 +37,23 @@ class Pass:
     parameters: Template | None
     result_path: ReferencePath | None
     result: Json | Literal[Missing.MISSING]
+
+
+_FIELDS = PLAIN | IN_AND_OUT | TRANSITION | {"Parameters", "ResultPath", "Result"}
+
+
+def read(name: str, fields: Fields) -> Pass:
+    """Read a Pass state."""
+    fields.allow(_FIELDS)
+    return Pass(
+        name=name,
+        pointer=fields.pointer,
+        comment=fields.text("Comment"),
+        query_language="JSONPath",
+        next=read_next(fields),
+        input_path=fields.path("InputPath", WHOLE),
+        output_path=fields.path("OutputPath", WHOLE),
+        parameters=fields.template("Parameters"),
+        result_path=fields.reference_path("ResultPath", ALL_OF_IT),
+        result=fields.value.get("Result", MISSING),
+    )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..paths import Path
+from orchestrator.asl.paths import Path
+from orchestrator.asl.states.fields import WHOLE, Fields
+from orchestrator.asl.states.flow import IN_AND_OUT, PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +19,19 @@ class Succeed:
     query_language: str
     input_path: Path | None
     output_path: Path | None
+
+
+_FIELDS = PLAIN | IN_AND_OUT
+
+
+def read(name: str, fields: Fields) -> Succeed:
+    """Read a Succeed state."""
+    fields.allow(_FIELDS)
+    return Succeed(
+        name=name,
+        pointer=fields.pointer,
+        comment=fields.text("Comment"),
+        query_language="JSONPath",
+        input_path=fields.path("InputPath", WHOLE),
+        output_path=fields.path("OutputPath", WHOLE),
+    )

@@ -1,0 +1,159 @@
+"""The only parser: the text of a definition becomes a Machine, or findings.
+
+It never raises for what an author may write, however hostile: whatever is wrong is a finding, and
+all findings come at once. It must not know an execution, a clock or a database.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from orchestrator.asl import document
+from orchestrator.asl.diagnostics import Code, Finding, Findings, child, refused
+from orchestrator.asl.document import DocumentError, Json
+from orchestrator.asl.graph import check_graph
+from orchestrator.asl.limits import DEFAULT, Limits
+from orchestrator.asl.machine import Machine
+from orchestrator.asl.states import read_branch
+from orchestrator.asl.states.fields import Fields
+
+_MACHINE = frozenset({"StartAt", "States", "Comment", "QueryLanguage", "Version", "TimeoutSeconds"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What became of a definition: `machine` is None if and only if a finding is an error."""
+
+    machine: Machine | None
+    findings: tuple[Finding, ...]
+
+
+def parse(text: str, limits: Limits = DEFAULT) -> Parsed:
+    """Read a definition; bad ones end in findings, never in an exception."""
+    findings = Findings()
+    value = _read_text(text, limits, findings)
+    machine = None if value is None else _read_machine(value, text, findings)
+    found = findings.all()
+    return Parsed(None if refused(found) else machine, found)
+
+
+def _read_text(text: str, limits: Limits, findings: Findings) -> Json:
+    """Return the JSON value of a definition; None, and a finding, if there is none to go on with."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > limits.definition_bytes:
+        findings.schema(f"The definition has more than {limits.definition_bytes} bytes", None)
+        return None
+    try:
+        document.check_depth(text, limits.definition_depth)
+    except DocumentError as error:
+        findings.error(Code.TOO_DEEPLY_NESTED, str(error), None)
+        return None
+    try:
+        value = document.read(text, limits=limits)
+    except DocumentError as error:
+        _note_json_error(text, error, findings)
+        return None
+    if not isinstance(value, dict):
+        findings.schema(_NO_OBJECT, None)
+        return None
+    return _read_noting_duplicates(text, findings)
+
+
+_NO_OBJECT = "Definition must be a valid JSON object"
+_TOKEN = re.compile(r"[A-Za-z_$][\w$]*")
+_EXCERPT_CHARACTERS = 500
+
+
+def _note_json_error(text: str, error: DocumentError, findings: Findings) -> None:
+    """Note faulty JSON in the words of AWS, which are those of its parser, where they are known."""
+    if not text.strip():
+        findings.schema(_NO_OBJECT, None)
+        return
+    message, position = error.message, error.position or 0
+    token = _TOKEN.match(text, position)
+    if token and error.position is not None:
+        position = token.end()
+        message = (
+            f"Unrecognized token '{token.group()[:80]}': was expecting (JSON String, Number, Array,"
+            " Object or token 'null', 'true' or 'false')"
+        )
+    line = text.count("\n", 0, position) + 1
+    column = position - text.rfind("\n", 0, position)
+    findings.error(
+        Code.INVALID_JSON_DESCRIPTION,
+        f'{message}\n at [Source: (String)"{text[:_EXCERPT_CHARACTERS]}";'
+        f" line: {line}, column: {column}]",
+        None,
+    )
+
+
+def _read_noting_duplicates(text: str, findings: Findings) -> Json:
+    """Read JSON known to be good; note each key that stands twice in one object."""
+    doubled: dict[int, tuple[dict[str, Json], list[str]]] = {}
+
+    def noting(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            times = Counter(key for key, _ in pairs)
+            doubled[id(found)] = (found, [key for key, count in times.items() if count > 1])
+        return found
+
+    value: Json = json.loads(text, object_pairs_hook=noting)
+    for inner, pointer in _places(value) if doubled else ():
+        for key in doubled[id(inner)][1] if id(inner) in doubled else ():
+            findings.error(
+                Code.INVALID_JSON_DESCRIPTION, f"Duplicate field '{key}'", child(pointer, key)
+            )
+    return value
+
+
+def _places(value: Json) -> Iterator[tuple[Json, str]]:
+    """Yield every value inside a value, with its pointer, in no particular order."""
+    waiting = [(value, "")]
+    while waiting:
+        inner, pointer = waiting.pop()
+        yield inner, pointer
+        if isinstance(inner, dict):
+            waiting.extend((found, child(pointer, key)) for key, found in inner.items())
+        elif isinstance(inner, list):
+            waiting.extend((found, child(pointer, index)) for index, found in enumerate(inner))
+
+
+def _read_machine(value: Json, text: str, findings: Findings) -> Machine | None:
+    if not isinstance(value, dict):
+        return None
+    fields = Fields(value, "", findings)
+    language = fields.choice("QueryLanguage", "JSONPath", "JSONata")
+    if language == "JSONata":
+        findings.error(
+            Code.UNSUPPORTED, "JSONata comes with a later release", fields.at("QueryLanguage")
+        )
+        return None
+    fields.allow(_MACHINE)
+    branch = read_branch(fields)
+    check_graph(value, findings)
+    return Machine(
+        start_at=branch.start_at,
+        states=branch.states,
+        comment=fields.text("Comment"),
+        timeout_seconds=fields.integer("TimeoutSeconds", 1),
+        version=fields.choice("Version", "1.0") or "1.0",
+        text=text,
+        needs_execution_input=_reads_execution_input(value),
+    )
+
+
+_OTHER_CONTEXT = re.compile(
+    r"\$\$\.(?:State|StateMachine|Task|Map|"
+    r"Execution\.(?:Id|Name|RoleArn|StartTime|RedriveCount|RedriveTime))\b"
+)
+
+
+def _reads_execution_input(value: Json) -> bool:
+    """Tell whether a text may read the input of the execution; rather once too often."""
+    texts = (inner for inner, _ in _places(value) if isinstance(inner, str))
+    return any("$$" in _OTHER_CONTEXT.sub("", text) for text in texts if "$$" in text)
