@@ -1,0 +1,59 @@
+"""Everything that is bounded, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+KIBIBYTE = 1024
+MEBIBYTE = 1024 * KIBIBYTE
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an execution, a definition or an evaluation may use at most."""
+
+    document_bytes: int = 8 * MEBIBYTE
+    document_depth: int = 200
+    integer_digits: int = 308
+    definition_bytes: int = 1 * MEBIBYTE
+    definition_depth: int = 64
+    call_input_bytes: int = 64 * KIBIBYTE
+    error_characters: int = 256
+    cause_characters: int = 32 * KIBIBYTE
+    history_events: int | None = None
+    group_transitions: int = 200
+    group_bytes: int = 4 * MEBIBYTE
+    states_per_transaction: int = 1_000
+    kept_calls: int = 1_000
+    frames: int = 50_000
+    children: int = 10_000
+    nesting: int = 20
+    on_entries: int = 100
+    after_entries: int = 20
+    deliveries: int = 5
+    expression_seconds: float = 1.0
+    expression_steps: int = 1_000_000
+    cached_revisions: int = 256
+    wait_seconds: int = 24_855 * 86_400
+
+
+DEFAULT = Limits()
+"""What holds unless a setting says otherwise."""
+
+STRICT_AWS = Limits(document_bytes=256 * KIBIBYTE, history_events=25_000)
+"""The service quotas of AWS Step Functions."""
+
+MOST_PATH_STEPS = 1_000_000
+"""Nodes that one evaluation of a path may look at."""
+
+MOST_CALL_NESTING = 10
+"""How deep calls of intrinsic functions may stand in each other."""
+
+MOST_RANGE_ITEMS = 1_000
+"""Items that States.ArrayRange may make."""
+
+MOST_TEXT_CHARACTERS = 10_000
+"""Characters that States.Hash, States.Base64Encode and States.Base64Decode take."""
+
+LONGEST_DELAY_SECONDS = 31_622_400
+"""The longest back-off, and the largest MaxDelaySeconds (366 days)."""

@@ -1,0 +1,17 @@
+"""JSONPath in Jayway's meaning, bounded: no evaluation takes more than a million steps."""
+
+from orchestrator.asl.paths.path import Path, compile_path
+from orchestrator.asl.paths.reference import ReferencePath, compile_reference_path, place
+from orchestrator.asl.paths.syntax import PathSyntaxError
+from orchestrator.asl.paths.work import ContextSource, PathNotFound
+
+__all__ = [
+    "ContextSource",
+    "Path",
+    "PathNotFound",
+    "PathSyntaxError",
+    "ReferencePath",
+    "compile_path",
+    "compile_reference_path",
+    "place",
+]
