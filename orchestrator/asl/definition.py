@@ -42,7 +42,7 @@ def parse(text: str, limits: Limits = DEFAULT) -> Parsed:
 
 
 def _read_text(text: str, limits: Limits, findings: Findings) -> Json:
-    """Return the JSON value of a definition; None, and a finding, if there is none to go on with."""
+    """Return the object that a definition is; None, and a finding, if it is none."""
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > limits.definition_bytes:
         findings.schema(f"The definition has more than {limits.definition_bytes} bytes", None)
@@ -143,17 +143,4 @@ def _read_machine(value: Json, text: str, findings: Findings) -> Machine | None:
         timeout_seconds=fields.integer("TimeoutSeconds", 1),
         version=fields.choice("Version", "1.0") or "1.0",
         text=text,
-        needs_execution_input=_reads_execution_input(value),
     )
-
-
-_OTHER_CONTEXT = re.compile(
-    r"\$\$\.(?:State|StateMachine|Task|Map|"
-    r"Execution\.(?:Id|Name|RoleArn|StartTime|RedriveCount|RedriveTime))\b"
-)
-
-
-def _reads_execution_input(value: Json) -> bool:
-    """Tell whether a text may read the input of the execution; rather once too often."""
-    texts = (inner for inner, _ in _places(value) if isinstance(inner, str))
-    return any("$$" in _OTHER_CONTEXT.sub("", text) for text in texts if "$$" in text)

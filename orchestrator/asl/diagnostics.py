@@ -32,7 +32,7 @@ class Code(StrEnum):
     UNSUPPORTED = "UNSUPPORTED"
     NO_DOLLAR = "NO_DOLLAR"
     NO_PATH = "NO_PATH"
-    PASS_RESULT_IS_STATIC = "PASS_RESULT_IS_STATIC"
+    PASS_RESULT_IS_STATIC = "PASS_RESULT_IS_STATIC"  # noqa: S105  # no password, a state type
 
 
 _INDEX = re.compile(r"(/(?:Branches|Choices|Catch|Retry|And|Or|ErrorEquals))/(\d+)(?=/|$)")

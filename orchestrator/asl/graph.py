@@ -84,7 +84,7 @@ def _check_name(name: str, pointer: str, findings: Findings) -> None:
     if not 0 < len(name) <= MOST_NAME_CHARACTERS or _FORBIDDEN_IN_NAMES.search(name):
         findings.error(
             Code.INVALID_STATE_NAME,
-            f"State names must have 1 to {MOST_NAME_CHARACTERS} characters and no control characters",
+            f"State names have 1 to {MOST_NAME_CHARACTERS} characters and no control character",
             pointer,
         )
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 
+from orchestrator.asl.choices import Rule
+from orchestrator.asl.expressions import Expression
+from orchestrator.asl.paths import Path
 from orchestrator.asl.states import (
     Branch,
     Choice,
@@ -18,6 +21,7 @@ from orchestrator.asl.states import (
     Task,
     Wait,
 )
+from orchestrator.asl.templates import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ class Machine:
     timeout_seconds: int | None
     version: str
     text: str
-    needs_execution_input: bool
+    needs_execution_input: bool = field(init=False)
     _scopes: Mapping[str, Branch] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -46,6 +50,8 @@ class Machine:
                 scopes[name] = branch
                 waiting.extend(branches_of(state))
         object.__setattr__(self, "_scopes", MappingProxyType(scopes))
+        needs = any(_reads_execution_input(scopes[name].states[name]) for name in scopes)
+        object.__setattr__(self, "needs_execution_input", needs)
 
     def state(self, name: str) -> State:
         """Find a state anywhere in the machine; KeyError if there is none of that name."""
@@ -65,3 +71,14 @@ def branches_of(state: State) -> tuple[Branch, ...]:
             return (state.processor,)
         case Task() | Pass() | Choice() | Wait() | Succeed() | Fail():
             return ()
+
+
+def _reads_execution_input(state: State) -> bool:
+    values = [getattr(state, one.name) for one in fields(state)]
+    if isinstance(state, Choice):
+        values.extend(entry.rule for entry in state.rules)
+    return any(
+        value.reads_execution_input
+        for value in values
+        if isinstance(value, Path | Template | Expression | Rule)
+    )

@@ -27,7 +27,7 @@ class Pattern(StrEnum):
     REQUEST = ""
     SYNC = "sync"
     SYNC_2 = "sync:2"
-    TASK_TOKEN = "waitForTaskToken"
+    TASK_TOKEN = "waitForTaskToken"  # noqa: S105  # a word of the language
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,9 @@ class Resource:
 
     `text` is what the definition says, `name` what a handler is registered for: the Celery task's
     or the function's name, the activity's name, or the service's ARN without its pattern.
-    `resource_type` and `resource_action` stand in history events (`lambda`, `invoke.waitForTaskToken`).
-    `function_name` is None where it stands in the Parameters or where there is no function.
+    `resource_type` and `resource_action` stand in history events: `lambda` and
+    `invoke.waitForTaskToken`. `function_name` is None where it stands in the Parameters or where
+    there is no function.
     """
 
     kind: Kind
@@ -71,11 +72,14 @@ def _celery(text: str) -> Resource:
     return Resource(Kind.CELERY, text, name, "celery", name)
 
 
+_ARN = re.compile(r"arn:[^:]*:([^:]*):([^:]*):([^:]*):(.+)")
+
+
 def _arn(text: str) -> Resource:
-    parts = text.split(":", 5)
-    if len(parts) < 6 or not parts[5]:
+    parts = _ARN.fullmatch(text)
+    if parts is None:
         raise ResourceError("Value is not a valid resource ARN")
-    _, _, service, region, account, rest = parts
+    service, region, account, rest = parts.groups()
     if service == "lambda":
         return _lambda(text, rest)
     if service != "states":

@@ -11,17 +11,16 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from orchestrator.asl.diagnostics import Code
-from orchestrator.asl.states import choice, fail, map, parallel, pass_, succeed, task, wait
 from orchestrator.asl.states.branch import Branch
-from orchestrator.asl.states.choice import Choice, ChoiceRule
-from orchestrator.asl.states.fail import Fail
+from orchestrator.asl.states.choice import Choice, ChoiceRule, read_choice
+from orchestrator.asl.states.fail import Fail, read_fail
 from orchestrator.asl.states.fields import Fields
-from orchestrator.asl.states.map import Map
-from orchestrator.asl.states.parallel import Parallel
-from orchestrator.asl.states.pass_ import MISSING, Missing, Pass
-from orchestrator.asl.states.succeed import Succeed
-from orchestrator.asl.states.task import Task
-from orchestrator.asl.states.wait import Wait
+from orchestrator.asl.states.map import Map, read_map
+from orchestrator.asl.states.parallel import Parallel, read_parallel
+from orchestrator.asl.states.pass_ import MISSING, Missing, Pass, read_pass
+from orchestrator.asl.states.succeed import Succeed, read_succeed
+from orchestrator.asl.states.task import Task, read_task
+from orchestrator.asl.states.wait import Wait, read_wait
 
 State: TypeAlias = Task | Pass | Choice | Wait | Succeed | Fail | Parallel | Map
 
@@ -61,14 +60,14 @@ def _speaks_jsonpath(fields: Fields) -> bool:
 
 _READERS: Mapping[str, Callable[[str, Fields], State]] = MappingProxyType(
     {
-        "Task": task.read,
-        "Wait": wait.read,
-        "Pass": pass_.read,
-        "Succeed": succeed.read,
-        "Fail": fail.read,
-        "Choice": choice.read,
-        "Parallel": lambda name, fields: parallel.read(name, fields, read_branch),
-        "Map": lambda name, fields: map.read(name, fields, read_branch),
+        "Task": read_task,
+        "Wait": read_wait,
+        "Pass": read_pass,
+        "Succeed": read_succeed,
+        "Fail": read_fail,
+        "Choice": read_choice,
+        "Parallel": lambda name, fields: read_parallel(name, fields, read_branch),
+        "Map": lambda name, fields: read_map(name, fields, read_branch),
     }
 )
 
@@ -86,4 +85,5 @@ __all__ = [
     "Succeed",
     "Task",
     "Wait",
+    "read_branch",
 ]

@@ -1,4 +1,4 @@
-"""Branch: one States object with its start: the machine's own, a Parallel's branch, a Map's body."""
+"""Branch: a States object and its start: the machine's, a Parallel's branch, a Map's body."""
 
 from __future__ import annotations
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.asl.choices import Rule
-from orchestrator.asl.paths import Path
-from orchestrator.asl.choices import compile_rule
+from orchestrator.asl.choices import Rule, compile_rule
 from orchestrator.asl.errors import CompileError
+from orchestrator.asl.paths import Path
 from orchestrator.asl.states.fields import WHOLE, Fields
 from orchestrator.asl.states.flow import IN_AND_OUT, PLAIN
 
@@ -38,7 +37,7 @@ class Choice:
 _FIELDS = PLAIN | IN_AND_OUT | {"Choices", "Default"}
 
 
-def read(name: str, fields: Fields) -> Choice:
+def read_choice(name: str, fields: Fields) -> Choice:
     """Read a Choice state."""
     fields.allow(_FIELDS)
     fields.require("Choices")

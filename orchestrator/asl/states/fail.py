@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.asl.templates import Expression
+from orchestrator.asl.expressions import Expression
 from orchestrator.asl.states.fields import Fields
 from orchestrator.asl.states.flow import PLAIN
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """A Fail state; of `error` and `error_path`, of `cause` and `cause_path` at most one is given."""
+    """A Fail state; `error` excludes `error_path`, `cause` excludes `cause_path`."""
 
     name: str
     pointer: str
@@ -26,7 +26,7 @@ class Fail:
 _FIELDS = PLAIN | {"Error", "ErrorPath", "Cause", "CausePath"}
 
 
-def read(name: str, fields: Fields) -> Fail:
+def read_fail(name: str, fields: Fields) -> Fail:
     """Read a Fail state."""
     fields.allow(_FIELDS)
     fields.only_one_of("Error", "ErrorPath")

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from orchestrator.asl.diagnostics import Code
 from orchestrator.asl.paths import Path, ReferencePath
 from orchestrator.asl.retries import Catcher, Retrier
-from orchestrator.asl.templates import Template
-from orchestrator.asl.states.branch import Branch
-from orchestrator.asl.diagnostics import Code
-from orchestrator.asl.states.branch import ReadBranch
+from orchestrator.asl.states.branch import Branch, ReadBranch
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
 from orchestrator.asl.states.flow import (
     IN_AND_OUT,
@@ -21,6 +19,7 @@ from orchestrator.asl.states.flow import (
     read_next,
     read_retry,
 )
+from orchestrator.asl.templates import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ _FORBIDDEN_IN_LABELS = re.compile(r'[\s?*<>{}\[\]"#%\\^|~`$&,;:/\x00-\x1f\x7f-\x
 MOST_LABEL_CHARACTERS = 40
 
 
-def read(name: str, fields: Fields, read_branch: ReadBranch) -> Map:
+def read_map(name: str, fields: Fields, read_branch: ReadBranch) -> Map:
     """Read a Map state, its processor by `read_branch`."""
     fields.allow(_FIELDS)
     fields.one_of("ItemProcessor", "Iterator")

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from orchestrator.asl.paths import Path, ReferencePath
 from orchestrator.asl.retries import Catcher, Retrier
-from orchestrator.asl.templates import Template
-from orchestrator.asl.states.branch import Branch
-from orchestrator.asl.states.branch import ReadBranch
+from orchestrator.asl.states.branch import Branch, ReadBranch
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
 from orchestrator.asl.states.flow import (
     IN_AND_OUT,
@@ -19,6 +17,7 @@ from orchestrator.asl.states.flow import (
     read_next,
     read_retry,
 )
+from orchestrator.asl.templates import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ _FIELDS = PLAIN | IN_AND_OUT | TRANSITION | WORK | {"Branches"}
 _BRANCH = frozenset({"StartAt", "States", "Comment"})
 
 
-def read(name: str, fields: Fields, read_branch: ReadBranch) -> Parallel:
+def read_parallel(name: str, fields: Fields, read_branch: ReadBranch) -> Parallel:
     """Read a Parallel state, its branches by `read_branch`."""
     fields.allow(_FIELDS)
     fields.require("Branches")

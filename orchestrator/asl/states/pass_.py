@@ -8,9 +8,9 @@ from typing import Final, Literal
 
 from orchestrator.asl.document import Json
 from orchestrator.asl.paths import Path, ReferencePath
-from orchestrator.asl.templates import Template
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
 from orchestrator.asl.states.flow import IN_AND_OUT, PLAIN, TRANSITION, read_next
+from orchestrator.asl.templates import Template
 
 
 class Missing(Enum):
@@ -42,7 +42,7 @@ class Pass:
 _FIELDS = PLAIN | IN_AND_OUT | TRANSITION | {"Parameters", "ResultPath", "Result"}
 
 
-def read(name: str, fields: Fields) -> Pass:
+def read_pass(name: str, fields: Fields) -> Pass:
     """Read a Pass state."""
     fields.allow(_FIELDS)
     return Pass(

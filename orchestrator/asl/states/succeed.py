@@ -24,7 +24,7 @@ class Succeed:
 _FIELDS = PLAIN | IN_AND_OUT
 
 
-def read(name: str, fields: Fields) -> Succeed:
+def read_succeed(name: str, fields: Fields) -> Succeed:
     """Read a Succeed state."""
     fields.allow(_FIELDS)
     return Succeed(

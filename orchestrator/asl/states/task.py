@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orchestrator.asl.paths import Path, ReferencePath
-from orchestrator.asl.retries import Catcher, Retrier
-from orchestrator.asl.templates import Template
 from orchestrator.asl.resources import Kind, Resource, ResourceError, parse_resource
+from orchestrator.asl.retries import Catcher, Retrier
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
 from orchestrator.asl.states.flow import (
     IN_AND_OUT,
@@ -18,6 +17,7 @@ from orchestrator.asl.states.flow import (
     read_next,
     read_retry,
 )
+from orchestrator.asl.templates import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ _NOTHING = Resource(Kind.SERVICE, "", "", "", "")
 """Stands for a Resource that was refused, in a state that nobody will see."""
 
 
-def read(name: str, fields: Fields) -> Task:
+def read_task(name: str, fields: Fields) -> Task:
     """Read a Task state."""
     fields.allow(_FIELDS)
     fields.only_one_of("TimeoutSeconds", "TimeoutSecondsPath")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from orchestrator.asl.paths import Path
 from orchestrator.asl.states.fields import WHOLE, Fields
 from orchestrator.asl.states.flow import IN_AND_OUT, PLAIN, TRANSITION, read_next
+from orchestrator.asl.timestamps import nanoseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,12 @@ _DURATIONS = ("Seconds", "SecondsPath", "Timestamp", "TimestampPath")
 _FIELDS = PLAIN | IN_AND_OUT | TRANSITION | set(_DURATIONS)
 
 
-def read(name: str, fields: Fields) -> Wait:
+def read_wait(name: str, fields: Fields) -> Wait:
     """Read a Wait state."""
     fields.allow(_FIELDS)
     fields.one_of(*_DURATIONS)
     timestamp = fields.text("Timestamp")
-    if timestamp is not None and not is_timestamp(timestamp):
+    if timestamp is not None and nanoseconds(timestamp) is None:
         fields.wrong("Timestamp", "String does not match RFC3339 timestamp")
     return Wait(
         name=name,
