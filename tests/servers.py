@@ -248,12 +248,18 @@ class PostgresServer:
         return copy / "bin"
 
     def _make_data(self) -> None:
-        command = [self._binaries / "initdb", "-D", self._data, "-U", "postgres"]
-        options = ["-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        command: list[str | Path] = [
+            self._binaries / "initdb",
+            "-D",
+            self._data,
+            "-U",
+            "postgres",
+            "-A",
+            "trust",
+        ]
+        command += ["-E", "UTF8", "--locale=C", "--no-sync"]
         with self._log.open("ab") as log:
-            made = start_process(
-                [*command, *options], log=log, cwd=self.folder, account=self._account
-            ).wait()
+            made = start_process(command, log=log, cwd=self.folder, account=self._account).wait()
         if made != 0:
             raise ServerUnavailable(f"initdb failed:\n{self._log.read_text()[-2000:]}")
 
