@@ -18,7 +18,8 @@ from orchestrator.asl.document import DocumentError, Json
 from orchestrator.asl.graph import check_graph
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
-from orchestrator.asl.states import read_branch
+from orchestrator.asl.resources import Kind, Pattern
+from orchestrator.asl.states import Task, read_branch
 from orchestrator.asl.states.fields import Fields
 
 _MACHINE = frozenset({"StartAt", "States", "Comment", "QueryLanguage", "Version", "TimeoutSeconds"})
@@ -144,3 +145,27 @@ def _read_machine(value: Json, text: str, findings: Findings) -> Machine | None:
         version=fields.choice("Version", "1.0") or "1.0",
         text=text,
     )
+
+
+_EXPRESS_REFUSALS = {
+    Pattern.SYNC: "Express state machine does not support '.sync' service integration",
+    Pattern.SYNC_2: "Express state machine does not support '.sync' service integration",
+    # The second blank is AWS's own.
+    Pattern.TASK_TOKEN: (
+        "Express state machine does not support '.waitForTaskToken' service integration "
+    ),
+}
+
+
+def express_findings(machine: Machine) -> tuple[Finding, ...]:
+    """Return what a machine of type EXPRESS may not contain: what waits for somebody's answer."""
+    findings = Findings()
+    for state in machine.every_state():
+        if not isinstance(state, Task):
+            continue
+        message = _EXPRESS_REFUSALS.get(state.resource.pattern)
+        if state.resource.kind is Kind.ACTIVITY:
+            message = "Express state machine does not support activities"
+        if message is not None:
+            findings.schema(message, child(state.pointer, "Resource"))
+    return findings.all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 
@@ -50,12 +50,16 @@ class Machine:
                 scopes[name] = branch
                 waiting.extend(branches_of(state))
         object.__setattr__(self, "_scopes", MappingProxyType(scopes))
-        needs = any(_reads_execution_input(scopes[name].states[name]) for name in scopes)
+        needs = any(_reads_execution_input(state) for state in self.every_state())
         object.__setattr__(self, "needs_execution_input", needs)
 
     def state(self, name: str) -> State:
         """Find a state anywhere in the machine; KeyError if there is none of that name."""
         return self._scopes[name].states[name]
+
+    def every_state(self) -> Iterator[State]:
+        """Yield all states, those inside Parallel and Map states too, in no particular order."""
+        return (branch.states[name] for name, branch in self._scopes.items())
 
     def scope_of(self, name: str) -> Branch:
         """Return the States object, with its start, in which a state stands."""

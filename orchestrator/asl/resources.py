@@ -57,45 +57,57 @@ class Resource:
 
 
 def parse_resource(text: str) -> Resource:
-    """Read a Resource; raises ResourceError saying which forms there are."""
+    """Read a Resource; raises ResourceError for what cannot be anybody's name.
+
+    Anything that has none of the known forms is a service whose name is the whole text: it goes to
+    the handler that is registered for just that, as definitions written for other engines need.
+    """
+    if not _NAME.fullmatch(text):
+        raise ResourceError("Value is not a valid resource ARN")
     if text.startswith("celery:"):
         return _celery(text)
-    if text.startswith("arn:"):
-        return _arn(text)
-    raise ResourceError("Value is not a valid resource ARN")
+    arn = _ARN.fullmatch(text)
+    if arn is None:
+        return _other(text)
+    service, place, rest = arn.groups()
+    if service == "lambda" and rest.startswith("function:"):
+        return _lambda(text, rest)
+    if service == "states" and rest.startswith("activity:"):
+        name = rest.removeprefix("activity:")
+        return Resource(Kind.ACTIVITY, text, name, "activity", name)
+    if service == "states" and place == ":":
+        return _service(text, rest)
+    return _other(text)
+
+
+_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,2048}")
+_ARN = re.compile(r"arn:[^:]+:([^:]+):([^:]*:[^:]*):(.+)")
+_TASK = re.compile(r"\S{1,255}")
+
+
+def is_well_formed(resource: Resource) -> bool:
+    """Tell whether AWS would take it, or it is a Celery task."""
+    return resource.resource_type != _OTHER
+
+
+_OTHER = "other"
+
+
+def _other(text: str) -> Resource:
+    return Resource(Kind.SERVICE, text, text, _OTHER, text)
 
 
 def _celery(text: str) -> Resource:
     name = text.removeprefix("celery:")
-    if not re.fullmatch(r"[^\s\x00-\x1f\x7f]{1,255}", name):
-        raise ResourceError("Value is not a valid name of a Celery task")
+    if not _TASK.fullmatch(name):
+        raise ResourceError("A Celery task's name has 1 to 255 characters and no blanks")
     return Resource(Kind.CELERY, text, name, "celery", name)
 
 
-_ARN = re.compile(r"arn:[^:]*:([^:]*):([^:]*):([^:]*):(.+)")
-
-
-def _arn(text: str) -> Resource:
-    parts = _ARN.fullmatch(text)
-    if parts is None:
-        raise ResourceError("Value is not a valid resource ARN")
-    service, region, account, rest = parts.groups()
-    if service == "lambda":
-        return _lambda(text, rest)
-    if service != "states":
-        raise ResourceError("Value is not a valid resource ARN")
-    if rest.startswith("activity:") and len(rest) > len("activity:"):
-        name = rest.removeprefix("activity:")
-        return Resource(Kind.ACTIVITY, text, name, "activity", name)
-    if region or account:
-        raise ResourceError("Value is not a valid resource ARN")
-    return _service(text, rest)
-
-
 def _lambda(text: str, rest: str) -> Resource:
-    kind, _, name = rest.partition(":")
+    name = rest.removeprefix("function:")
     function, _, qualifier = name.partition(":")
-    if kind != "function" or not function:
+    if not function:
         raise ResourceError("Value is not a valid resource ARN")
     return Resource(
         Kind.LAMBDA_ARN, text, function, "lambda", "function", function, qualifier or None
@@ -110,7 +122,7 @@ def _service(text: str, rest: str) -> Resource:
             break
     service, _, action = name.rpartition(":")
     if not service or not action:
-        raise ResourceError("Value is not a valid resource ARN")
+        return _other(text)
     kind = Kind.LAMBDA_INVOKE if name == "lambda:invoke" else Kind.SERVICE
     done = rest.removeprefix(f"{service}:")
     return Resource(kind, text, f"arn:aws:states:::{name}", service, done, pattern=pattern)

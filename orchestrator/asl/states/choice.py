@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.asl.choices import Rule, compile_rule
+from orchestrator.asl.choices import OPERATORS, Rule, compile_rule
+from orchestrator.asl.diagnostics import Code
 from orchestrator.asl.errors import CompileError
 from orchestrator.asl.paths import Path
-from orchestrator.asl.states.fields import WHOLE, Fields
+from orchestrator.asl.states.fields import WHOLE, Fields, looks_like_expression
 from orchestrator.asl.states.flow import IN_AND_OUT, PLAIN
 
 
@@ -54,10 +55,15 @@ def read_choice(name: str, fields: Fields) -> Choice:
     )
 
 
+_OF_A_RULE = OPERATORS | {"Variable", "Comment", "And", "Or", "Not"}
+_COMBINING = frozenset({"And", "Or", "Not"})
+
+
 def _rule(entry: Fields) -> ChoiceRule | None:
     entry.require("Next")
     target, comment = entry.text("Next"), entry.text("Comment")
-    test = {key: value for key, value in entry.value.items() if key not in ("Next", "Comment")}
+    test = {key: value for key, value in entry.value.items() if key != "Next"}
+    _check_fields(Fields(test, entry.pointer, entry.findings))
     try:
         rule = compile_rule(test, entry.pointer)
     except CompileError as error:
@@ -65,3 +71,22 @@ def _rule(entry: Fields) -> ChoiceRule | None:
             entry.findings.schema(fault.message, fault.pointer)
         return None
     return None if target is None else ChoiceRule(rule, target, comment)
+
+
+def _check_fields(test: Fields) -> None:
+    """Note what the rule's own compiler does not look at: fields too many, at every depth."""
+    test.allow(_OF_A_RULE)
+    if _COMBINING & test.value.keys() and "Variable" in test:
+        test.findings.schema("Field 'Variable' is not supported", test.pointer)
+    test.text("Comment")
+    for operator, value in test.value.items():
+        if operator in OPERATORS and not operator.endswith("Path") and looks_like_expression(value):
+            message = f"The value looks like a path: use {operator}Path to compare with what it is"
+            test.findings.warn(Code.NO_PATH, message, test.at(operator))
+    for name in ("And", "Or"):
+        if isinstance(test.value.get(name), list):
+            for inner in test.objects(name):
+                _check_fields(inner)
+    negated = test.value.get("Not")
+    if isinstance(negated, dict):
+        _check_fields(Fields(negated, test.at("Not"), test.findings))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.asl.expressions import Expression
-from orchestrator.asl.states.fields import Fields
+from orchestrator.asl.diagnostics import Code
+from orchestrator.asl.expressions import Call, Expression
+from orchestrator.asl.states.fields import Fields, looks_like_expression
 from orchestrator.asl.states.flow import PLAIN
 
 
@@ -31,6 +32,10 @@ def read_fail(name: str, fields: Fields) -> Fail:
     fields.allow(_FIELDS)
     fields.only_one_of("Error", "ErrorPath")
     fields.only_one_of("Cause", "CausePath")
+    for field in ("Error", "Cause"):
+        if looks_like_expression(fields.value.get(field)):
+            message = f"The field '{field}' looks like a path: use {field}Path to evaluate it"
+            fields.findings.warn(Code.NO_PATH, message, fields.at(field))
     return Fail(
         name=name,
         pointer=fields.pointer,
@@ -38,6 +43,29 @@ def read_fail(name: str, fields: Fields) -> Fail:
         query_language="JSONPath",
         error=fields.text("Error"),
         cause=fields.text("Cause"),
-        error_path=fields.expression("ErrorPath"),
-        cause_path=fields.expression("CausePath"),
+        error_path=_text(fields, "ErrorPath"),
+        cause_path=_text(fields, "CausePath"),
     )
+
+
+_GIVE_TEXT = frozenset(
+    f"States.{name}"
+    for name in (
+        "ArrayGetItem",
+        "Base64Decode",
+        "Base64Encode",
+        "Format",
+        "Hash",
+        "JsonToString",
+        "UUID",
+    )
+)
+
+
+def _text(fields: Fields, name: str) -> Expression | None:
+    expression = fields.expression(name)
+    if expression is not None and isinstance(expression.term, Call):
+        function = expression.term.intrinsic.name
+        if function not in _GIVE_TEXT:
+            fields.wrong(name, f"{function} cannot be used here: it does not return a string")
+    return expression

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from orchestrator.asl.diagnostics import Code
 from orchestrator.asl.paths import Path, ReferencePath
 from orchestrator.asl.retries import Catcher, Retrier
 from orchestrator.asl.states.branch import Branch, ReadBranch
+from orchestrator.asl.states.distributed import (
+    check_item_batcher,
+    check_item_reader,
+    check_result_writer,
+)
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
 from orchestrator.asl.states.flow import (
     IN_AND_OUT,
@@ -57,7 +64,13 @@ class Map:
     unsupported: tuple[str, ...]
 
 
-_UNSUPPORTED = ("ItemReader", "ItemBatcher", "ResultWriter")
+_UNSUPPORTED: Mapping[str, Callable[[Fields], None]] = MappingProxyType(
+    {
+        "ItemReader": check_item_reader,
+        "ItemBatcher": check_item_batcher,
+        "ResultWriter": check_result_writer,
+    }
+)
 _FIELDS = (
     PLAIN
     | IN_AND_OUT
@@ -104,7 +117,7 @@ def read_map(name: str, fields: Fields, read_branch: ReadBranch) -> Map:
         output_path=fields.path("OutputPath", WHOLE),
         parameters=None,
         item_selector=selector or fields.template("Parameters"),
-        items_path=fields.path("ItemsPath", WHOLE) or WHOLE,
+        items_path=fields.full_path("ItemsPath") or WHOLE,
         result_selector=fields.template("ResultSelector"),
         result_path=fields.reference_path("ResultPath", ALL_OF_IT),
         retry=read_retry(fields),
@@ -151,14 +164,18 @@ def _label(fields: Fields, *, distributed: bool) -> str | None:
             fields.at("Label"),
         )
     if not distributed:
-        fields.wrong("Label", "Label can only be used with Mode DISTRIBUTED")
+        fields.findings.warn(
+            Code.UNSUPPORTED, "Label has no effect without Mode DISTRIBUTED", fields.at("Label")
+        )
     return label
 
 
 def _unsupported(fields: Fields) -> tuple[str, ...]:
     used = tuple(name for name in _UNSUPPORTED if name in fields)
     for name in used:
-        fields.object(name)
+        inner = fields.object(name)
+        if inner is not None:
+            _UNSUPPORTED[name](inner)
         fields.findings.warn(
             Code.UNSUPPORTED,
             f"{name} comes with a later release: it has no effect",

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Literal
 
+from orchestrator.asl.diagnostics import Code
 from orchestrator.asl.document import Json
 from orchestrator.asl.paths import Path, ReferencePath
-from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
+from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields, looks_like_expression
 from orchestrator.asl.states.flow import IN_AND_OUT, PLAIN, TRANSITION, read_next
 from orchestrator.asl.templates import Template
 
@@ -45,6 +46,13 @@ _FIELDS = PLAIN | IN_AND_OUT | TRANSITION | {"Parameters", "ResultPath", "Result
 def read_pass(name: str, fields: Fields) -> Pass:
     """Read a Pass state."""
     fields.allow(_FIELDS)
+    result = fields.value.get("Result", MISSING)
+    if _looks_evaluated(result):
+        fields.findings.warn(
+            Code.PASS_RESULT_IS_STATIC,
+            "Result is taken literally: use Parameters to evaluate paths",
+            fields.at("Result"),
+        )
     return Pass(
         name=name,
         pointer=fields.pointer,
@@ -55,5 +63,13 @@ def read_pass(name: str, fields: Fields) -> Pass:
         output_path=fields.path("OutputPath", WHOLE),
         parameters=fields.template("Parameters"),
         result_path=fields.reference_path("ResultPath", ALL_OF_IT),
-        result=fields.value.get("Result", MISSING),
+        result=result,
     )
+
+
+def _looks_evaluated(result: Json | Literal[Missing.MISSING]) -> bool:
+    if isinstance(result, dict):
+        return any(key.endswith(".$") or _looks_evaluated(one) for key, one in result.items())
+    if isinstance(result, list):
+        return any(_looks_evaluated(one) for one in result)
+    return result is not MISSING and looks_like_expression(result)

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from orchestrator.asl.diagnostics import Code
 from orchestrator.asl.paths import Path, ReferencePath
-from orchestrator.asl.resources import Kind, Resource, ResourceError, parse_resource
+from orchestrator.asl.resources import (
+    Kind,
+    Resource,
+    ResourceError,
+    is_well_formed,
+    parse_resource,
+)
 from orchestrator.asl.retries import Catcher, Retrier
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
 from orchestrator.asl.states.flow import (
@@ -100,10 +107,34 @@ def _resource(fields: Fields) -> Resource:
     if text is None:
         return _NOTHING
     try:
-        return parse_resource(text)
+        resource = parse_resource(text)
     except ResourceError as error:
-        fields.wrong("Resource", str(error))
+        fields.findings.error(Code.INVALID_RESOURCE, str(error), fields.at("Resource"))
         return _NOTHING
+    if not is_well_formed(resource):
+        fields.findings.warn(
+            Code.INVALID_RESOURCE,
+            "Value is not a valid resource ARN: the handler of just this name is called",
+            fields.at("Resource"),
+        )
+    _check_parameters(fields, resource)
+    return resource
+
+
+_NEEDED = {
+    "arn:aws:states:::lambda:invoke": "FunctionName",
+    "arn:aws:states:::states:startExecution": "StateMachineArn",
+}
+"""What these services cannot do without in their Parameters."""
+
+
+def _check_parameters(fields: Fields, resource: Resource) -> None:
+    needed = _NEEDED.get(resource.name)
+    parameters = fields.value.get("Parameters")
+    if needed is None or not isinstance(parameters, dict):
+        return
+    if needed not in parameters and f"{needed}.$" not in parameters:
+        fields.wrong("Parameters", f"The field '{needed}' is required but was missing")
 
 
 def _credentials(fields: Fields) -> Template | None:

@@ -1,0 +1,90 @@
+"""What several state types share: where they go next, what they retry and what they catch."""
+
+from __future__ import annotations
+
+from orchestrator.asl.diagnostics import child
+from orchestrator.asl.errors import ALL
+from orchestrator.asl.limits import LONGEST_DELAY_SECONDS
+from orchestrator.asl.retries import Catcher, Retrier
+from orchestrator.asl.states.fields import ALL_OF_IT, MOST_SECONDS, Fields
+
+PLAIN = frozenset({"Type", "Comment", "QueryLanguage"})
+IN_AND_OUT = frozenset({"InputPath", "OutputPath"})
+TRANSITION = frozenset({"Next", "End"})
+WORK = frozenset({"Parameters", "ResultSelector", "ResultPath", "Retry", "Catch"})
+
+_CATCHER = frozenset({"ErrorEquals", "Next", "ResultPath", "Comment"})
+_RETRIER = frozenset(
+    {
+        "ErrorEquals",
+        "IntervalSeconds",
+        "MaxAttempts",
+        "BackoffRate",
+        "MaxDelaySeconds",
+        "JitterStrategy",
+        "Comment",
+    }
+)
+
+
+def read_next(fields: Fields) -> str | None:
+    """Read Next and End, of which exactly one must hold; None is the end."""
+    target, end = fields.text("Next"), fields.flag("End")
+    if "Next" in fields and end:
+        fields.findings.schema("Only one of these fields can be used: [Next, End]", fields.pointer)
+    elif "Next" not in fields and not end:
+        fields.findings.schema("One of these fields is required: [Next, End]", fields.pointer)
+    return target
+
+
+def read_retry(fields: Fields) -> tuple[Retrier, ...]:
+    """Read Retry."""
+    entries = fields.objects("Retry")
+    return tuple(_retrier(entry, last=entry is entries[-1]) for entry in entries)
+
+
+def read_catch(fields: Fields) -> tuple[Catcher, ...]:
+    """Read Catch."""
+    entries = fields.objects("Catch")
+    return tuple(_catcher(entry, last=entry is entries[-1]) for entry in entries)
+
+
+def _retrier(entry: Fields, *, last: bool) -> Retrier:
+    entry.allow(_RETRIER)
+    interval = entry.integer("IntervalSeconds", 1)
+    attempts = entry.integer("MaxAttempts", 0)
+    rate = entry.number("BackoffRate", 1)
+    return Retrier(
+        error_equals=_error_equals(entry, last=last),
+        interval_seconds=1 if interval is None else interval,
+        max_attempts=3 if attempts is None else attempts,
+        backoff_rate=2.0 if rate is None else float(min(rate, MOST_SECONDS)),
+        max_delay_seconds=entry.integer("MaxDelaySeconds", 1, LONGEST_DELAY_SECONDS),
+        full_jitter=entry.choice("JitterStrategy", "FULL", "NONE") == "FULL",
+        comment=entry.text("Comment"),
+    )
+
+
+def _catcher(entry: Fields, *, last: bool) -> Catcher:
+    entry.allow(_CATCHER)
+    entry.require("Next")
+    return Catcher(
+        error_equals=_error_equals(entry, last=last),
+        next=entry.text("Next") or "",
+        result_path=entry.reference_path("ResultPath", ALL_OF_IT),
+        comment=entry.text("Comment"),
+    )
+
+
+def _error_equals(entry: Fields, *, last: bool) -> tuple[str, ...]:
+    entry.require("ErrorEquals")
+    place = entry.at("ErrorEquals")
+    names = []
+    for index, name in enumerate(entry.array("ErrorEquals", filled=True)):
+        if isinstance(name, str):
+            names.append(name)
+        else:
+            entry.findings.schema("Expected a string", child(place, index))
+    if ALL in names and (len(names) > 1 or not last):
+        entry.findings.schema("States.ALL must appear alone, in the last Retrier or Catcher", place)
+    return tuple(names)
