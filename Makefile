@@ -7,7 +7,7 @@ BIN := .venv/bin
 PYTHON_IN_VENV := $(BIN)/python
 INPUT ?= definitions/inputs/order-payment/paid.json
 
-.PHONY: help demo test check proof format lock clean
+.PHONY: help demo test check proof cover format lock clean
 
 help: ## Lists the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
@@ -30,6 +30,13 @@ check: ## Checks format, style, types and import contracts
 proof: ## Kills processes and servers at seeded moments: what was committed must survive
 	@.ci/bootstrap dev
 	@$(PYTHON_IN_VENV) -m pytest -m chaos
+
+cover: ## Runs all tests and shows which lines and branches they leave out
+	@.ci/bootstrap dev
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -n 2 --dist worksteal
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
 
 format: ## Formats the code and mends what can be mended by rule
 	@.ci/bootstrap dev

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -74,10 +74,14 @@ def start_process(
     *,
     log: IO[bytes],
     cwd: Path,
+    environment: Mapping[str, str] | None = None,
     account: Account | None = None,
     death_signal: signal.Signals = signal.SIGKILL,
 ) -> subprocess.Popen[bytes]:
-    """Starts a program that dies with the thread that calls this; its output goes to `log`."""
+    """Starts a program, by its path, that dies with the thread that calls this.
+
+    Its output goes to `log`; without an `environment` it takes ours.
+    """
     uid, gid = (account.uid, account.gid) if account else (-1, -1)
     become = [str(os.getpid()), str(int(death_signal)), str(uid), str(gid)]
     return subprocess.Popen(
@@ -86,6 +90,7 @@ def start_process(
         stdout=log,
         stderr=subprocess.STDOUT,
         cwd=cwd,
+        env=environment,
         start_new_session=True,  # the terminal's Ctrl-C is for pytest, which stops us in order
     )
 
@@ -184,7 +189,7 @@ class PostgresServer:
         self._log = self.folder / "log"
         self._settings = tuple(settings)
         self._process: subprocess.Popen[bytes] | None = None
-        self._binaries = self._reachable_binaries()
+        self.binaries = self._reachable_binaries()
         self._make_data()
 
     @property
@@ -211,7 +216,7 @@ class PostgresServer:
         ]
         with self._log.open("ab") as log:
             self._process = start_process(
-                [self._binaries / "postgres", "-D", self._data, *options],
+                [self.binaries / "postgres", "-D", self._data, *options],
                 log=log,
                 cwd=self.folder,
                 account=self._account,
@@ -249,7 +254,7 @@ class PostgresServer:
 
     def _make_data(self) -> None:
         command: list[str | Path] = [
-            self._binaries / "initdb",
+            self.binaries / "initdb",
             "-D",
             self._data,
             "-U",
