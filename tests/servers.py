@@ -248,9 +248,14 @@ class PostgresServer:
         binaries = postgres_binaries()
         if self._account is None or _reachable_by_all(binaries / "postgres"):
             return binaries
-        copy = self.folder / "install"  # the checkout lies where only root may go
-        shutil.copytree(binaries.parent, copy, symlinks=True)
-        return copy / "bin"
+        # The checkout lies where only root may go. The wheel's libraries lie beside its package.
+        package, copy = binaries.parents[1], self.folder / "install"
+        installed = binaries.relative_to(package.parent)
+        shutil.copytree(binaries.parent, copy / installed.parent, symlinks=True)
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.is_dir():
+            shutil.copytree(libraries, copy / libraries.name, symlinks=True)
+        return copy / installed
 
     def _make_data(self) -> None:
         command: list[str | Path] = [
@@ -266,7 +271,9 @@ class PostgresServer:
         with self._log.open("ab") as log:
             made = start_process(command, log=log, cwd=self.folder, account=self._account).wait()
         if made != 0:
-            raise ServerUnavailable(f"initdb failed:\n{self._log.read_text()[-2000:]}")
+            tail = self._log.read_text(errors="replace")[-2000:]
+            self.remove()
+            raise ServerUnavailable(f"initdb failed:\n{tail}")
 
 
 def libpq_url(url: URL | str) -> str:
