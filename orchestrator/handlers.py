@@ -80,6 +80,8 @@ class TaskContext:
     machine: str
     state: str
     resource: str
+    progress: Json = None
+    """What an earlier delivery of this attempt has reported by its last heartbeat."""
     beat: Callable[[Payload | None], bool] = _alive
     lost: threading.Event = field(default_factory=threading.Event)
 
