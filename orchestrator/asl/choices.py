@@ -9,7 +9,14 @@ from typing import TypeAlias
 
 from orchestrator.asl.document import Json
 from orchestrator.asl.errors import RUNTIME, CompileError, Fault, StateFailure
-from orchestrator.asl.paths import ContextSource, Path, PathNotFound, PathSyntaxError, compile_path
+from orchestrator.asl.paths import (
+    Budget,
+    ContextSource,
+    Path,
+    PathNotFound,
+    PathSyntaxError,
+    compile_path,
+)
 from orchestrator.asl.timestamps import nanoseconds
 
 Check: TypeAlias = Callable[[Json, Json], bool]
@@ -77,47 +84,60 @@ class Rule:
 
     def holds(self, document: Json, context: ContextSource) -> bool:
         """Tell whether it holds; raises StateFailure when a variable leads nowhere."""
-        return _holds(self.test, document, context)
+        return _holds(self.test, _Reading(document, context, Budget()))
 
 
-def _holds(test: Test, document: Json, context: ContextSource) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a rule reads from."""
+
+    document: Json
+    context: ContextSource
+    budget: Budget
+
+    def read(self, path: Path) -> Json:
+        """Return what is at a path; raises PathNotFound."""
+        return path.read(self.document, self.context, self.budget)
+
+    def variable(self, path: Path) -> Json:
+        """Return what is at a path that must lead somewhere."""
+        try:
+            return self.read(path)
+        except PathNotFound:
+            cause = (
+                f"Invalid path '{path.text}': The choice state's condition path references an "
+                "invalid value."
+            )
+            raise StateFailure(RUNTIME, cause) from None
+
+    def has(self, path: Path) -> bool:
+        """Tell whether a path leads somewhere."""
+        try:
+            found = self.read(path)
+        except PathNotFound:
+            return False
+        return path.definite or bool(found)
+
+
+def _holds(test: Test, reading: _Reading) -> bool:
     match test:
         case Comparison():
-            return _compares(test, document, context)
+            return _compares(test, reading)
         case Present(variable, expected):
-            return _is_present(variable, document, context) is expected
+            return reading.has(variable) is expected
         case Not(inner):
-            return not _holds(inner, document, context)
+            return not _holds(inner, reading)
         case And(tests):
-            return all(_holds(one, document, context) for one in tests)
+            return all(_holds(one, reading) for one in tests)
         case Or(tests):
-            return any(_holds(one, document, context) for one in tests)
+            return any(_holds(one, reading) for one in tests)
 
 
-def _compares(test: Comparison, document: Json, context: ContextSource) -> bool:
-    value = _variable(test.variable, document, context)
+def _compares(test: Comparison, reading: _Reading) -> bool:
+    value = reading.variable(test.variable)
     if test.comparand_path is None:
         return test.check(value, test.comparand)
-    return test.check(value, _variable(test.comparand_path, document, context))
-
-
-def _variable(path: Path, document: Json, context: ContextSource) -> Json:
-    try:
-        return path.read(document, context)
-    except PathNotFound:
-        cause = (
-            f"Invalid path '{path.text}': The choice state's condition path references an "
-            "invalid value."
-        )
-        raise StateFailure(RUNTIME, cause) from None
-
-
-def _is_present(path: Path, document: Json, context: ContextSource) -> bool:
-    try:
-        found = path.read(document, context)
-    except PathNotFound:
-        return False
-    return path.definite or bool(found)
+    return test.check(value, reading.variable(test.comparand_path))
 
 
 # comparisons
@@ -233,10 +253,12 @@ class _Compiler:
 
     def test(self, value: Json, pointer: str) -> Test | None:
         if not isinstance(value, dict):
-            return self.fault("A Choice rule must be an object", pointer)
+            self.fault("A Choice rule must be an object", pointer)
+            return None
         kinds = [name for name in value if name in ("And", "Or", "Not") or name in OPERATORS]
         if len(kinds) != 1:
-            return self.fault("A Choice rule must have exactly one operator", pointer)
+            self.fault("A Choice rule must have exactly one operator", pointer)
+            return None
         operator = kinds[0]
         operand, inner = value[operator], f"{pointer}/{operator}"
         match operator:
@@ -250,7 +272,8 @@ class _Compiler:
 
     def several(self, operator: str, operand: Json, pointer: str) -> Test | None:
         if not isinstance(operand, list) or not operand:
-            return self.fault(f"{operator} must be a non-empty array", pointer)
+            self.fault(f"{operator} must be a non-empty array", pointer)
+            return None
         tests = [self.test(one, f"{pointer}/{n}") for n, one in enumerate(operand)]
         complete = tuple(test for test in tests if test is not None)
         return And(complete) if operator == "And" else Or(complete)
@@ -258,16 +281,19 @@ class _Compiler:
     def path(self, value: Json, pointer: str) -> Path | None:
         try:
             if not isinstance(value, str):
-                return self.fault("A path must be a string", pointer)
+                self.fault("A path must be a string", pointer)
+                return None
             path = compile_path(value)
         except PathSyntaxError as error:
-            return self.fault(str(error), pointer)
+            self.fault(str(error), pointer)
+            return None
         self.paths.append(path)
         return path
 
     def data_test(self, rule: dict[str, Json], operator: str, pointer: str) -> Test | None:
         if "Variable" not in rule:
-            return self.fault("A Choice rule needs a Variable", pointer)
+            self.fault("A Choice rule needs a Variable", pointer)
+            return None
         variable = self.path(rule["Variable"], f"{pointer}/Variable")
         operand, place = rule[operator], f"{pointer}/{operator}"
         if operator.endswith("Path"):
@@ -276,7 +302,8 @@ class _Compiler:
                 return None
             return Comparison(variable, operator, COMPARISONS[operator[:-4]], None, comparand)
         if not _is_comparand(operator, operand):
-            return self.fault(f"{operator} has a value of the wrong type", place)
+            self.fault(f"{operator} has a value of the wrong type", place)
+            return None
         if variable is None:
             return None
         if operator == "IsPresent":
@@ -303,17 +330,18 @@ def _check(operator: str, operand: Json) -> Check:
     return COMPARISONS[operator]
 
 
-_PIECE = re.compile(r"\\(.)|(\*)|([^\\*]+|\\$)", re.DOTALL)
+_PIECE = re.compile(r"\\([*\\])|(\*)|([^\\*]+|\\)", re.DOTALL)
 
 
 def _matcher(pattern: str) -> Check:
-    literals = [""]
+    parts: list[list[str]] = [[]]
     for escaped, star, plain in _PIECE.findall(pattern):
         if star:
-            literals.append("")
+            parts.append([])
         else:
-            literals[-1] += escaped or plain
-    return lambda value, comparand: isinstance(value, str) and _fits(value, literals)
+            parts[-1].append(escaped or plain)
+    literals = ["".join(part) for part in parts]
+    return lambda value, _: isinstance(value, str) and _fits(value, literals)
 
 
 def _fits(text: str, literals: list[str]) -> bool:

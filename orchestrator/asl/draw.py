@@ -9,7 +9,7 @@ from uuid import UUID
 class Draw:
     """Draws from a seed: the same seed and the same order of calls give the same values."""
 
-    __slots__ = ("_seed", "_drawn")
+    __slots__ = ("_drawn", "_seed")
 
     def __init__(self, seed: bytes) -> None:
         self._seed = seed

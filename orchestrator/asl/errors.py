@@ -77,7 +77,7 @@ def matches_branch(error_equals: Iterable[str], error: str | None) -> bool:
 
 
 def _takes(name: str, error: str | None) -> bool:
-    if name == error or name == ALL:
+    if name in (error, ALL):
         return True
     if name == TASK_FAILED:
         return error not in (TIMEOUT, HEARTBEAT_TIMEOUT)

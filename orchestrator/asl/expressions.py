@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from orchestrator.asl.document import Json, show
 from orchestrator.asl.draw import Draw
 from orchestrator.asl.errors import INTRINSIC_FAILURE, RUNTIME, StateFailure
-from orchestrator.asl.intrinsics import INTRINSICS, Intrinsic, IntrinsicError
+from orchestrator.asl.intrinsics import INTRINSICS, Intrinsic, IntrinsicError, formatted
 from orchestrator.asl.limits import MOST_CALL_NESTING
-from orchestrator.asl.paths import ContextSource, Path, PathNotFound, PathSyntaxError, compile_path
+from orchestrator.asl.paths import (
+    Budget,
+    ContextSource,
+    Path,
+    PathNotFound,
+    PathSyntaxError,
+    compile_path,
+)
+
+CHARACTERS_PER_STEP = 100
+"""How many characters of text one step of an evaluation makes."""
 
 
 class ExpressionSyntaxError(Exception):
@@ -26,6 +37,14 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """A string written as an argument; `pieces` are what stands around each unescaped `{}`."""
+
+    value: str
+    pieces: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A call of an intrinsic function."""
 
@@ -34,7 +53,26 @@ class Call:
     arguments: tuple[Term, ...]
 
 
-Term: TypeAlias = Path | Constant | Call
+@dataclass(frozen=True, slots=True)
+class Formatting:
+    """A call of States.Format with a template that is written there."""
+
+    text: str
+    pieces: tuple[str, ...]
+    arguments: tuple[Term, ...]
+
+
+Term: TypeAlias = Path | Constant | Text | Call | Formatting
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an expression is evaluated in."""
+
+    document: Json
+    context: ContextSource
+    draw: Draw
+    budget: Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,48 +80,77 @@ class Expression:
     """What stands in a `.$` field, in ErrorPath and in CausePath."""
 
     text: str
-    term: Path | Call
+    term: Term
     reads_context: bool
     reads_execution_input: bool
 
     def value(self, field: str, document: Json, context: ContextSource, draw: Draw) -> Json:
         """Return what it comes to; raises StateFailure. `field` is named in the cause."""
+        return self.value_in(field, Surroundings(document, context, draw, Budget()))
+
+    def value_in(self, field: str, around: Surroundings) -> Json:
+        """Return what it comes to as a part of something larger; raises StateFailure."""
         try:
-            if isinstance(self.term, Path):
-                return self.term.read(document, context)
-            return _called(self.term, document, context, draw)
+            return _value(self.term, around)
         except PathNotFound as error:
             cause = (
-                f"The JSONPath '{error.text}' specified for the field '{field}' could not be found "
-                f"in the input '{show(document)}'"
+                f"The JSONPath '{error.text}' specified for the field '{field}' could not be found"
+                f" in the input '{show(around.document)}'"
             )
             raise StateFailure(RUNTIME, cause) from None
 
 
-def _called(call: Call, document: Json, context: ContextSource, draw: Draw) -> Json:
-    arguments: list[Json] = []
-    for term in call.arguments:
-        match term:
-            case Path():
-                arguments.append(term.read(document, context))
-            case Constant(value):
-                arguments.append(value)
-            case Call():
-                arguments.append(_called(term, document, context, draw))
+def _value(term: Term, around: Surroundings) -> Json:
+    match term:
+        case Path():
+            return term.read(around.document, around.context, around.budget)
+        case Constant(value):
+            return value
+        case Text(text):
+            return text
+        case Call() | Formatting():
+            return _called(term, around)
+
+
+def _called(call: Call | Formatting, around: Surroundings) -> Json:
+    arguments = [_value(argument, around) for argument in call.arguments]
     try:
-        return call.intrinsic.apply(arguments, draw)
+        result = _applied(call, arguments, around.draw)
     except IntrinsicError as error:
         cause = f"The function '{call.text}' had the following error: {error}"
         raise StateFailure(INTRINSIC_FAILURE, cause) from error
+    around.budget.spend(1 + sum(map(_steps, arguments)) + _steps(result))
+    return result
+
+
+def _applied(call: Call | Formatting, arguments: list[Json], draw: Draw) -> Json:
+    match call:
+        case Call():
+            return call.intrinsic.apply(arguments, draw)
+        case Formatting():
+            return formatted(call.pieces, arguments)
+
+
+def _steps(value: Json) -> int:
+    match value:
+        case str():
+            return len(value) // CHARACTERS_PER_STEP
+        case list() | dict():
+            return len(value)
+        case _:
+            return 0
+
+
+# ------------------------------------------------------------------------------- compilation
 
 
 def compile_expression(text: str) -> Expression:
     """Return the expression that a text means; raises ExpressionSyntaxError."""
     try:
-        term = compile_path(text) if text.startswith("$") else _call_alone(text)
+        term = compile_path(text) if text.startswith("$") else _lone_call(text.rstrip())
     except PathSyntaxError as error:
         raise ExpressionSyntaxError(str(error)) from error
-    paths = _paths(term)
+    paths = tuple(_paths(term))
     return Expression(
         text,
         term,
@@ -92,31 +159,36 @@ def compile_expression(text: str) -> Expression:
     )
 
 
-def _paths(term: Term) -> list[Path]:
+def _paths(term: Term) -> Iterator[Path]:
     match term:
         case Path():
-            return [term]
-        case Constant():
-            return []
-        case Call():
-            return [path for argument in term.arguments for path in _paths(argument)]
+            yield term
+        case Call() | Formatting():
+            for argument in term.arguments:
+                yield from _paths(argument)
+        case Constant() | Text():
+            pass
 
 
-_NAME = re.compile(r"States\.[A-Za-z0-9]+")
-_STRING = re.compile(r"'((?:\\.|[^'\\])*)'", re.DOTALL)
-_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_WORD = re.compile(r"true\b|false\b|null\b")
-_BLANKS = re.compile(r"\s*")
-_WORDS: dict[str, Json] = {"true": True, "false": False, "null": None}
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-
-
-def _call_alone(text: str) -> Call:
+def _lone_call(text: str) -> Term:
     reader = _Reader(text)
     call = reader.call(1)
     if reader.at != len(text):
         raise reader.error("unexpected text")
     return call
+
+
+_NAME = re.compile(r"States\.[A-Za-z0-9]+")
+_STRING = re.compile(r"'((?:\\.|[^'\\])*)'", re.DOTALL)
+_NUMBER = re.compile(r"-?[0-9]{1,308}(?:\.[0-9]{1,308})?(?:[eE][+-]?[0-9]{1,2})?(?![\w.])")
+_WORD = re.compile(r"(true|false|null)(?!\w)")
+_WORDS: dict[str, Json] = {"true": True, "false": False, "null": None}
+_BLANKS = re.compile(r"\s*")
+_PIECE = re.compile(r"\\(.)|(\{\})|([^\\{]+|\{)", re.DOTALL)
+_PATH = re.compile(
+    r"""(?: \\. | '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" | [^\\'"()\[\],] )+""",
+    re.DOTALL | re.VERBOSE,
+)
 
 
 class _Reader:
@@ -142,13 +214,26 @@ class _Reader:
         self.at += len(token)
         return True
 
-    def call(self, nesting: int) -> Call:
+    def call(self, nesting: int) -> Call | Formatting:
         if nesting > MOST_CALL_NESTING:
             raise self.error(f"calls nested more than {MOST_CALL_NESTING} deep")
         start = self.at
         name = self.match(_NAME)
-        if name is None or name[0] not in INTRINSICS:
+        intrinsic = None if name is None else INTRINSICS.get(name[0])
+        if intrinsic is None:
             raise self.error("expected an intrinsic function")
+        arguments = self.arguments(nesting)
+        most = len(arguments) if intrinsic.most is None else intrinsic.most
+        if not intrinsic.least <= len(arguments) <= most:
+            raise self.error(f"wrong number of arguments for {intrinsic.name}")
+        text = self.text[start : self.at]
+        match arguments:
+            case [Text(_, pieces), *rest] if intrinsic.name == "States.Format":
+                return Formatting(text, pieces, tuple(rest))
+            case _:
+                return Call(text, intrinsic, tuple(arguments))
+
+    def arguments(self, nesting: int) -> list[Term]:
         if not self.takes("("):
             raise self.error("expected '('")
         arguments: list[Term] = []
@@ -157,51 +242,48 @@ class _Reader:
                 raise self.error("expected ',' or ')'")
             self.match(_BLANKS)
             arguments.append(self.term(nesting))
-        intrinsic = INTRINSICS[name[0]]
-        most = len(arguments) if intrinsic.most is None else intrinsic.most
-        if not intrinsic.least <= len(arguments) <= most:
-            raise self.error(f"wrong number of arguments for {intrinsic.name}")
-        return Call(self.text[start : self.at], intrinsic, tuple(arguments))
+        return arguments
 
     def term(self, nesting: int) -> Term:
         if self.text.startswith("$", self.at):
             return self.path()
         if self.text.startswith("States.", self.at):
             return self.call(nesting + 1)
-        string = self.match(_STRING)
-        if string is not None:
-            return Constant(self.unescaped(string[1]))
-        word = self.match(_WORD)
-        if word is not None:
-            return Constant(_WORDS[word[0]])
+        if string := self.match(_STRING):
+            return self.string(string[1])
+        if word := self.match(_WORD):
+            return Constant(_WORDS[word[1]])
         number = self.match(_NUMBER)
         if number is None:
             raise self.error("expected an argument")
         digits = number[0]
         return Constant(int(digits) if digits.lstrip("-").isdigit() else float(digits))
 
-    def unescaped(self, text: str) -> str:
-        for escape in _ESCAPE.findall(text):
-            if escape not in "'{}\\":
-                raise self.error(f"illegal escape '\\{escape}'")
-        return _ESCAPE.sub(r"\1", text)
+    def string(self, text: str) -> Text:
+        pieces: list[list[str]] = [[]]
+        whole: list[str] = []
+        for escaped, place, plain in _PIECE.findall(text):
+            if escaped and escaped not in "'{}\\":
+                raise self.error(f"illegal escape '\\{escaped}'")
+            whole.append(escaped or place or plain)
+            if place:
+                pieces.append([])
+            else:
+                pieces[-1].append(escaped or plain)
+        return Text("".join(whole), tuple(map("".join, pieces)))
 
     def path(self) -> Path:
-        """Read a path: up to a comma or a closing parenthesis outside of brackets and quotes."""
-        start, brackets, quote = self.at, 0, ""
+        """Read a path: it ends at a comma or a parenthesis outside of its brackets and quotes."""
+        start, brackets = self.at, 0
         while self.at < len(self.text):
+            if self.match(_PATH):
+                continue
             character = self.text[self.at]
-            if character == "\\":
-                self.at += 1
-            elif quote:
-                quote = "" if character == quote else quote
-            elif character in "'\"":
-                quote = character
-            elif character in "([":
+            if character in "([":
                 brackets += 1
-            elif character in ")]" and brackets:
-                brackets -= 1
-            elif character in "),":
+            elif character not in ",)]" or not brackets:
                 break
+            elif character in ")]":
+                brackets -= 1
             self.at += 1
-        return compile_path(self.text[start : self.at].rstrip())
+        return compile_path(self.text[start : self.at])

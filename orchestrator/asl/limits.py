@@ -55,5 +55,11 @@ MOST_RANGE_ITEMS = 1_000
 MOST_TEXT_CHARACTERS = 10_000
 """Characters that States.Hash, States.Base64Encode and States.Base64Decode take."""
 
+MOST_MADE_BYTES = 64 * MEBIBYTE
+"""Text that one call of an intrinsic function may make, and values it may compare."""
+
+MOST_EVALUATION_STEPS = 10 * MOST_PATH_STEPS
+"""Steps that all paths and calls of one template or rule may take together."""
+
 LONGEST_DELAY_SECONDS = 31_622_400
 """The longest back-off, and the largest MaxDelaySeconds (366 days)."""

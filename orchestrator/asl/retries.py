@@ -23,13 +23,17 @@ class Retrier:
     comment: str | None = None
 
 
+WHOLE = compile_reference_path("$")
+"""Where a Catcher puts the error output unless it says otherwise: in place of the input."""
+
+
 @dataclass(frozen=True, slots=True)
 class Catcher:
     """One entry of a state's Catch; `result_path` None drops the error output."""
 
     error_equals: tuple[str, ...]
     next: str
-    result_path: ReferencePath | None = compile_reference_path("$")
+    result_path: ReferencePath | None = WHOLE
     comment: str | None = None
 
 

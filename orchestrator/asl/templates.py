@@ -8,8 +8,13 @@ from typing import TypeAlias
 from orchestrator.asl.document import Json
 from orchestrator.asl.draw import Draw
 from orchestrator.asl.errors import CompileError, Fault
-from orchestrator.asl.expressions import Expression, ExpressionSyntaxError, compile_expression
-from orchestrator.asl.paths import ContextSource
+from orchestrator.asl.expressions import (
+    Expression,
+    ExpressionSyntaxError,
+    Surroundings,
+    compile_expression,
+)
+from orchestrator.asl.paths import Budget, ContextSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +71,19 @@ class Template:
 
         What the template copies is shared with it and with the document, not copied anew.
         """
-        return _rendered(self.part, document, context, draw)
+        return _rendered(self.part, Surroundings(document, context, draw, Budget()))
 
 
-def _rendered(part: Part, document: Json, context: ContextSource, draw: Draw) -> Json:
+def _rendered(part: Part, around: Surroundings) -> Json:
     match part:
         case Copied(value):
             return value
         case Evaluated(field, expression):
-            return expression.value(field, document, context, draw)
+            return expression.value_in(field, around)
         case Members(members):
-            return {name: _rendered(member, document, context, draw) for name, member in members}
+            return {name: _rendered(member, around) for name, member in members}
         case Items(items):
-            return [_rendered(item, document, context, draw) for item in items]
+            return [_rendered(item, around) for item in items]
 
 
 def compile_template(value: Json, pointer: str = "") -> Template:
@@ -127,9 +132,8 @@ class _Compiler:
 
     def evaluated(self, field: str, value: Json, pointer: str) -> Part:
         try:
-            if not isinstance(value, str):
-                raise ExpressionSyntaxError("not a string")
-            expression = compile_expression(value)
+            # What is no string is no expression either.
+            expression = compile_expression(value if isinstance(value, str) else "")
         except ExpressionSyntaxError:
             message = (
                 f"The value for the field '{field}' must be a valid JSONPath or a valid intrinsic "

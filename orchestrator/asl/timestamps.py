@@ -10,6 +10,8 @@ _TIMESTAMP = re.compile(
     r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
     re.ASCII,
 )
+_MOST_OFFSET_HOURS = 18
+_MOST_OFFSET_MINUTES = 59
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -34,7 +36,7 @@ def nanoseconds(text: str) -> int | None:
 def _offset_seconds(sign: str | None, hours: str | None, minutes: str | None) -> int | None:
     if sign is None or hours is None or minutes is None:
         return 0
-    if int(hours) > 18 or int(minutes) > 59:
+    if int(hours) > _MOST_OFFSET_HOURS or int(minutes) > _MOST_OFFSET_MINUTES:
         return None
     seconds = int(hours) * 3600 + int(minutes) * 60
     return -seconds if sign == "-" else seconds

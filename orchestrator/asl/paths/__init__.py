@@ -3,9 +3,10 @@
 from orchestrator.asl.paths.path import Path, compile_path
 from orchestrator.asl.paths.reference import ReferencePath, compile_reference_path, place
 from orchestrator.asl.paths.syntax import PathSyntaxError
-from orchestrator.asl.paths.work import ContextSource, PathNotFound
+from orchestrator.asl.paths.work import Budget, ContextSource, PathNotFound
 
 __all__ = [
+    "Budget",
     "ContextSource",
     "Path",
     "PathNotFound",

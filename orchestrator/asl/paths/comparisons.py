@@ -1,7 +1,8 @@
-"""How a filter compares two values."""
+"""How a filter compares two values. Every comparison tells what it costs by `spend`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -15,48 +16,51 @@ class Missing:
 
 MISSING = Missing()
 Value: TypeAlias = "Json | Pattern | Missing"
+Spend: TypeAlias = Callable[[int], None]
+Operator: TypeAlias = Callable[[Value, Value, Spend], bool]
+
+CHARACTERS_PER_STEP = 100
+"""How many characters of text one step compares or searches."""
+
+_DECIMAL = re.compile(r"-?[0-9]{1,300}(?:\.[0-9]{1,300})?(?:[eE][+-]?[0-9]{1,3})?")
 
 
-def compare(left: Value, operator: str, right: Value) -> bool:
+def compare(left: Value, operator: str, right: Value, spend: Spend) -> bool:
     """Tell whether `left operator right` holds; what cannot be compared does not."""
-    if operator == "!=":
-        return not _same(left, right)
-    if operator == "!==":
-        return not _identical(left, right)
-    return _OPERATORS[operator](left, right)
+    spend(1 + text_steps(left, right))
+    return _OPERATORS[operator](left, right, spend)
 
 
-def _same(left: Value, right: Value) -> bool:
+def text_steps(*values: Value) -> int:
+    """Return what it costs to look at all characters of the strings among the values."""
+    return sum(len(value) // CHARACTERS_PER_STEP for value in values if isinstance(value, str))
+
+
+def _not(operator: Operator) -> Operator:
+    return lambda left, right, spend: not operator(left, right, spend)
+
+
+def _same(left: Value, right: Value, spend: Spend) -> bool:
+    """Compare as `==` does: a number also equals the string that spells it."""
     if isinstance(left, Missing | Pattern) or isinstance(right, Missing | Pattern):
-        return left is right
+        return False
     if isinstance(left, str) and _is_number(right):
-        return left == _text(right)
+        return left == str(right)
     if _is_number(left) and isinstance(right, str):
-        return left == _number(right)
-    return equal(left, right)
+        return _DECIMAL.fullmatch(right) is not None and left == float(right)
+    return equal(left, right, spend)
 
 
-def _identical(left: Value, right: Value) -> bool:
-    return isinstance(left, str) == isinstance(right, str) and _same(left, right)
+def _identical(left: Value, right: Value, spend: Spend) -> bool:
+    return isinstance(left, str) == isinstance(right, str) and _same(left, right, spend)
 
 
 def _is_number(value: Value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _text(value: Value) -> str:
-    return str(value)
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _ordered(holds: Callable[[int], bool]) -> Callable[[Value, Value], bool]:
-    def test(left: Value, right: Value) -> bool:
+def _ordered(holds: Callable[[int], bool]) -> Operator:
+    def test(left: Value, right: Value, spend: Spend) -> bool:  # noqa: ARG001  # one shape for all
         if isinstance(left, str) and isinstance(right, str):
             return holds((left > right) - (left < right))
         if isinstance(left, bool) or isinstance(right, bool):
@@ -68,53 +72,83 @@ def _ordered(holds: Callable[[int], bool]) -> Callable[[Value, Value], bool]:
     return test
 
 
-def _fits(left: Value, right: Value) -> bool:
-    if isinstance(right, Pattern):
-        return isinstance(left, str) and right.fits(left)
-    return isinstance(left, Pattern) and isinstance(right, str) and left.fits(right)
+def _fits(left: Value, right: Value, spend: Spend) -> bool:
+    if isinstance(left, Pattern):
+        left, right = right, left
+    if not isinstance(right, Pattern) or isinstance(left, Pattern):
+        return False
+    if isinstance(left, list):
+        spend(len(left) + text_steps(*left))
+        return any(right.fits(_spelled(item)) for item in left)
+    return right.fits(_spelled(left))
 
 
-def _within(left: Value, right: Value) -> bool:
-    return isinstance(right, list) and any(_same(left, item) for item in right)
+def _spelled(value: Json | Missing) -> str:
+    """Return the text a pattern is held against; what has none counts as an empty one."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case _:
+            return ""
 
 
-def _contains(left: Value, right: Value) -> bool:
+def _within(left: Value, right: Value, spend: Spend) -> bool:
+    if not isinstance(right, list):
+        return False
+    spend(len(right))
+    return any(_same(left, item, spend) for item in right)
+
+
+def _contains(left: Value, right: Value, spend: Spend) -> bool:
     if isinstance(left, str):
         return isinstance(right, str) and right in left
-    return _within(right, left)
+    return _within(right, left, spend)
 
 
-def _subset(left: Value, right: Value) -> bool:
-    return isinstance(left, list) and all(_within(item, right) for item in left)
+def _covers(left: Value, right: Value, spend: Spend) -> bool:
+    return _subset(right, left, spend)
 
 
-def _any(left: Value, right: Value) -> bool:
-    return isinstance(left, list) and any(_within(item, right) for item in left)
+def _subset(left: Value, right: Value, spend: Spend) -> bool:
+    return isinstance(left, list) and all(_within(item, right, spend) for item in left)
 
 
-def _none(left: Value, right: Value) -> bool:
-    return isinstance(left, list) and not _any(left, right)
+def _any(left: Value, right: Value, spend: Spend) -> bool:
+    return isinstance(left, list) and any(_within(item, right, spend) for item in left)
 
 
-def _size(left: Value, right: Value) -> bool:
-    return isinstance(left, list | str) and len(left) == right and not isinstance(right, bool)
+def _none(left: Value, right: Value, spend: Spend) -> bool:
+    if not isinstance(left, list) or not isinstance(right, list):
+        return False
+    return not _any(left, right, spend)
 
 
-def _empty(left: Value, right: Value) -> bool:
+def _size(left: Value, right: Value, spend: Spend) -> bool:  # noqa: ARG001  # one shape for all
+    return isinstance(left, list | str) and _is_number(right) and len(left) == right
+
+
+def _empty(left: Value, right: Value, spend: Spend) -> bool:  # noqa: ARG001  # one shape for all
     return isinstance(left, list | str | dict) and (not left) is right
 
 
-_OPERATORS: dict[str, Callable[[Value, Value], bool]] = {
+_OPERATORS: dict[str, Operator] = {
     "==": _same,
+    "!=": _not(_same),
     "===": _identical,
+    "!==": _not(_identical),
     "<": _ordered(lambda order: order < 0),
     "<=": _ordered(lambda order: order <= 0),
     ">": _ordered(lambda order: order > 0),
     ">=": _ordered(lambda order: order >= 0),
     "=~": _fits,
     "in": _within,
-    "nin": lambda left, right: not _within(left, right),
+    "nin": _not(_within),
     "contains": _contains,
+    "all": _covers,
     "subsetof": _subset,
     "anyof": _any,
     "noneof": _none,

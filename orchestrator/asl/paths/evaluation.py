@@ -1,12 +1,19 @@
-"""Follows a query through a document."""
+"""Follows a query through a document.
+
+Up to the first indefinite piece there is one value at hand; from there on there is a list of
+values, and what a value does not have adds nothing to it. A piece that cannot be followed is the
+end of a definite query (`Nowhere`); an indefinite one has found nothing then, which is an empty
+list (so AWS has it).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from orchestrator.asl.document import Json
-from orchestrator.asl.paths.comparisons import MISSING, Value, compare
+from orchestrator.asl.paths.comparisons import MISSING, Missing, Value, compare, text_steps
 from orchestrator.asl.paths.functions import call
+from orchestrator.asl.paths.notation import bracketed, kind
 from orchestrator.asl.paths.syntax import (
     Both,
     Call,
@@ -36,10 +43,38 @@ from orchestrator.asl.paths.work import Nowhere, Work
 def follow(query: Query, here: Json, work: Work) -> Json:
     """Return the value of a definite query, the list of values of another.
 
-    `here` is what `@` means. Raises Nowhere where a definite query leads nowhere.
+    `here` is what `@` means. Raises Nowhere where one value is needed and there is none.
     """
+    try:
+        return _followed(query, here, work)
+    except Nowhere:
+        if query.definite:
+            raise
+        return []
+
+
+def _followed(query: Query, here: Json, work: Work) -> Json:
     value = _start(query, here, work)
-    return _steps(value, query, work)
+    for number, segment in enumerate(query.segments):
+        work.spend(1)
+        match segment:
+            case Child(name):
+                if not isinstance(value, dict) or name not in value:
+                    raise Nowhere(_no_child(value, query, number))
+                value = value[name]
+            case Index(index):
+                if not isinstance(value, list) or not -len(value) <= index < len(value):
+                    raise Nowhere(_no_item(value, query, number))
+                value = value[index]
+            case Call():
+                value = _called(segment, value, work)
+            case Children() if number + 1 == len(query.segments):
+                if not isinstance(value, dict):
+                    raise Nowhere(_no_child(value, query, number))
+                return _part(value, segment)
+            case Children() | Indices() | Slice() | Wildcard() | Descent() | Filter():
+                return _spread(value, query, number, work)
+    return value
 
 
 def _start(query: Query, here: Json, work: Work) -> Json:
@@ -52,108 +87,39 @@ def _start(query: Query, here: Json, work: Work) -> Json:
             return here
 
 
-def _steps(value: Json, query: Query, work: Work) -> Json:
-    for number, segment in enumerate(query.segments):
-        if not _is_definite(segment, number, query):
-            return _spread([value], query, number, work)
-        value = _step(value, query, number, work)
-    return value
-
-
-def _is_definite(segment: Segment, number: int, query: Query) -> bool:
-    match segment:
-        case Child() | Index() | Call():
-            return True
-        case Children():
-            return number + 1 == len(query.segments)
-        case Indices() | Slice() | Wildcard() | Descent() | Filter():
-            return False
-
-
-def _step(value: Json, query: Query, number: int, work: Work) -> Json:
-    work.spend(1)
-    segment = query.segments[number]
-    match segment:
-        case Child(name):
-            if isinstance(value, dict) and name in value:
-                return value[name]
-            raise Nowhere(_no_child(value, query, number))
-        case Children(names):
-            if isinstance(value, dict):
-                return {name: value[name] for name in names if name in value}
-            raise Nowhere(_no_child(value, query, number))
-        case Index(index):
-            if isinstance(value, list) and -len(value) <= index < len(value):
-                return value[index]
-            raise Nowhere(_no_item(value, query, number))
-        case Call():
-            return _called(segment, value, work)
-        case Indices() | Slice() | Wildcard() | Descent() | Filter():
-            raise AssertionError("not definite")
+# --------------------------------------------------------------------- why there is no value
 
 
 def _no_child(value: Json, query: Query, number: int) -> str:
-    place = fragment(query, number)
     if not isinstance(value, dict):
-        end = segment_text(query.segments[number])
-        return f"Expected to find an object with property {end} in path {place}"
+        place, name = bracketed(query, number), bracketed(query, number + 1, number)
+        return f"Expected an object with property {name} in path {place} but found {kind(value)}"
     if number + 1 == len(query.segments):
-        return f"No results for path: {fragment(query, number + 1)}"
-    return f"Missing property in path {fragment(query, number + 1)}"
+        return f"No results for path: {bracketed(query, number + 1)}"
+    return f"Missing property in path {bracketed(query, number + 1)}"
 
 
 def _no_item(value: Json, query: Query, number: int) -> str:
     if isinstance(value, list):
-        return f"No results for path: {fragment(query, len(query.segments))}"
-    return f"Expected to find an array in path {fragment(query, number)}"
+        return f"No results for path: {bracketed(query, len(query.segments))}"
+    return f"Expected an array in path {bracketed(query, number)} but found {kind(value)}"
 
 
-def fragment(query: Query, count: int) -> str:
-    """Return the first pieces of a query in the bracket notation of recorded causes."""
-    return "$" + "".join(segment_text(segment) for segment in query.segments[:count])
+# ------------------------------------------------------------------------------ many values
 
 
-def segment_text(segment: Segment) -> str:
-    """Return one piece in bracket notation."""
-    match segment:
-        case Child(name):
-            return f"['{name}']"
-        case Children(names):
-            return "[" + ",".join(f"'{name}'" for name in names) + "]"
-        case Index(index):
-            return f"[{index}]"
-        case Indices(indices):
-            return "[" + ",".join(map(str, indices)) + "]"
-        case Slice(first, last):
-            return f"[{'' if first is None else first}:{'' if last is None else last}]"
-        case Wildcard():
-            return "[*]"
-        case Descent():
-            return ".."
-        case Filter():
-            return "[?]"
-        case Call(function):
-            return f".{function}()"
-
-
-def _spread(values: list[Json], query: Query, number: int, work: Work) -> Json:
-    segments = query.segments[number:]
-    whole = isinstance(query.segments[0], Descent)
-    for place, segment in enumerate(segments):
-        if isinstance(segment, Call) and whole:
-            return _after_call(_called(segment, values, work), query, number + place + 1, work)
+def _spread(value: Json, query: Query, number: int, work: Work) -> Json:
+    values = [value]
+    segments = query.segments
+    for place in range(number, len(segments)):
+        segment = segments[place]
+        if isinstance(segment, Call) and isinstance(segments[0], Descent):
+            # `$..path.function()` takes the whole list.
+            rest = Query("@", segments[place:], definite=True)
+            return follow(rest, values, work)
         last = place + 1 == len(segments)
-        found: list[Json] = []
-        for value in _counted(_each(segment, values, last, work), work):
-            found.append(value)
-        values = found
+        values = list(_counted(_each(segment, values, last, work), work))
     return values
-
-
-def _after_call(value: Json, query: Query, number: int, work: Work) -> Json:
-    for place in range(number, len(query.segments)):
-        value = _step(value, query, place, work)
-    return value
 
 
 def _counted(values: Iterable[Json], work: Work) -> Iterator[Json]:
@@ -173,13 +139,15 @@ def _moves(segment: Segment, value: Json, last: bool, work: Work) -> Iterable[Js
         case Child(name):
             return (value[name],) if isinstance(value, dict) and name in value else ()
         case Children(names):
-            return _members(value, names, last)
+            work.spend(len(names))
+            return _members(value, segment, last)
         case Index(index):
             return _items(value, (index,))
         case Indices(indices):
+            work.spend(len(indices))
             return _items(value, indices)
-        case Slice(first, last_index):
-            return value[first:last_index] if isinstance(value, list) else ()
+        case Slice():
+            return _sliced(value, segment)
         case Wildcard():
             return _inside(value)
         case Descent():
@@ -187,21 +155,40 @@ def _moves(segment: Segment, value: Json, last: bool, work: Work) -> Iterable[Js
         case Filter(test):
             return _passing(value, test, work)
         case Call():
-            return (_called(segment, value, work),)
+            return _made(segment, value, work)
 
 
-def _members(value: Json, names: tuple[str, ...], last: bool) -> list[Json]:
+def _part(value: dict[str, Json], segment: Children) -> Json:
+    return {name: value[name] for name in segment.names if name in value}
+
+
+def _members(value: Json, segment: Children, last: bool) -> list[Json]:
     if not isinstance(value, dict):
         return []
     if last:
-        return [{name: value[name] for name in names if name in value}]
-    return [value[name] for name in names if name in value]
+        return [_part(value, segment)]
+    return [value[name] for name in segment.names if name in value]
 
 
 def _items(value: Json, indices: tuple[int, ...]) -> list[Json]:
     if not isinstance(value, list):
         return []
     return [value[index] for index in indices if -len(value) <= index < len(value)]
+
+
+def _sliced(value: Json, segment: Slice) -> Iterable[Json]:
+    """Return the items of a slice.
+
+    With both ends given the numbers are walked through as they stand, so `[-3:-1]` is what one
+    expects and `[1:-1]` is empty.
+    """
+    if not isinstance(value, list):
+        return ()
+    first, last = segment.first, segment.last
+    if first is None or last is None:
+        return value[first:last]
+    numbers = range(max(first, -len(value)), min(last, len(value)))
+    return (value[number] for number in numbers)
 
 
 def _inside(value: Json) -> Iterable[Json]:
@@ -211,6 +198,7 @@ def _inside(value: Json) -> Iterable[Json]:
 
 
 def _containers(value: Json, work: Work) -> Iterator[Json]:
+    """Yield a value and all objects and arrays inside it, outer ones first."""
     waiting = [value]
     while waiting:
         work.spend(1)
@@ -224,6 +212,7 @@ def _containers(value: Json, work: Work) -> Iterator[Json]:
 
 
 def _passing(value: Json, test: Test, work: Work) -> Iterator[Json]:
+    """Yield the items of an array that pass, or an object itself if it does."""
     if isinstance(value, dict):
         if holds(test, value, work):
             yield value
@@ -233,25 +222,35 @@ def _passing(value: Json, test: Test, work: Work) -> Iterator[Json]:
                 yield item
 
 
+def _made(segment: Call, value: Json, work: Work) -> Iterable[Json]:
+    try:
+        return (_called(segment, value, work),)
+    except Nowhere:
+        return ()
+
+
 def _called(segment: Call, value: Json, work: Work) -> Json:
     if isinstance(value, list | dict):
         work.spend(len(value))
-    arguments: list[Json] = []
-    for argument in segment.arguments:
-        found = _operand(argument, value, work)
-        if not isinstance(found, type(MISSING) | Pattern):
-            arguments.append(found)
-    return call(segment.function, value, arguments)
+    found = [_operand(argument, value, work) for argument in segment.arguments]
+    arguments = [one for one in found if not isinstance(one, Missing | Pattern)]
+    result = call(segment.function, value, arguments)
+    work.spend(text_steps(result))
+    return result
+
+
+# ---------------------------------------------------------------------------------- filters
 
 
 def holds(test: Test, here: Json, work: Work) -> bool:
     """Tell whether a filter's test holds for `here`."""
-    work.spend(1)
     match test:
         case Comparison(left, operator, right):
-            return compare(_operand(left, here, work), operator, _operand(right, here, work))
+            one, other = _operand(left, here, work), _operand(right, here, work)
+            return compare(one, operator, other, work.spend)
         case Exists(query):
-            return _operand(query, here, work) is not MISSING
+            found = _operand(query, here, work)
+            return found is not MISSING if query.definite else bool(found)
         case Not(inner):
             return not holds(inner, here, work)
         case Both(tests):
@@ -263,22 +262,19 @@ def holds(test: Test, here: Json, work: Work) -> bool:
 
 
 def _operand(operand: Operand, here: Json, work: Work) -> Value:
+    work.spend(1)
     match operand:
         case Literally(value):
             return value
         case Pattern():
             return operand
+        case Query("@"):
+            return _found(operand, here, work)
         case Query():
-            return _looked_up(operand, here, work)
-
-
-def _looked_up(query: Query, here: Json, work: Work) -> Value:
-    if query.root == "@":
-        return _found(query, here, work)
-    known = work.found
-    if id(query) not in known:
-        known[id(query)] = _found(query, here, work)
-    return known[id(query)]
+            # What does not begin at `@` is the same for every value: it is looked up once.
+            if id(operand) not in work.found:
+                work.found[id(operand)] = _found(operand, here, work)
+            return work.found[id(operand)]
 
 
 def _found(query: Query, here: Json, work: Work) -> Value:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 from orchestrator.asl.document import Json
 from orchestrator.asl.paths.work import Nowhere
 
+Arguments: TypeAlias = list[Json]
+
 MANY = 100
+"""How many arguments a function takes that takes any number."""
+
 ARGUMENTS = {
     "length": (0, 1),
     "size": (0, 1),
@@ -27,15 +32,15 @@ ARGUMENTS = {
 """How many arguments each function takes: at least, at most."""
 
 
-def call(function: str, value: Json, arguments: list[Json]) -> Json:
+def call(function: str, value: Json, arguments: Arguments) -> Json:
     """Return what a function makes of a value; raises Nowhere where it makes nothing."""
-    if function in _NUMERIC:
-        return _NUMERIC[function](_numbers(function, value, arguments))
+    if function in _OF_NUMBERS:
+        return _of_numbers(function, value, arguments)
     return _OTHERS[function](value, arguments)
 
 
-def _numbers(function: str, value: Json, arguments: list[Json]) -> list[float]:
-    items = (value if isinstance(value, list) else []) + arguments
+def _of_numbers(function: str, value: Json, arguments: Arguments) -> float:
+    items = [*value, *arguments] if isinstance(value, list) else arguments
     numbers = [
         float(item)
         for item in items
@@ -43,7 +48,11 @@ def _numbers(function: str, value: Json, arguments: list[Json]) -> list[float]:
     ]
     if not numbers:
         raise Nowhere(f"The function {function}() needs an array of numbers")
-    return numbers
+    try:
+        result = _OF_NUMBERS[function](numbers)
+    except OverflowError:
+        raise Nowhere(f"The result of {function}() is beyond binary64") from None
+    return result
 
 
 def _mean(numbers: list[float]) -> float:
@@ -55,7 +64,7 @@ def _deviation(numbers: list[float]) -> float:
     return math.sqrt(math.fsum((number - mean) ** 2 for number in numbers) / len(numbers))
 
 
-_NUMERIC: dict[str, Callable[[list[float]], float]] = {
+_OF_NUMBERS: dict[str, Callable[[list[float]], float]] = {
     "min": min,
     "max": max,
     "avg": _mean,
@@ -64,44 +73,37 @@ _NUMERIC: dict[str, Callable[[list[float]], float]] = {
 }
 
 
-def _length(value: Json, arguments: list[Json]) -> Json:
+def _length(value: Json, arguments: Arguments) -> Json:
     subject = arguments[0] if arguments else value
     return len(subject) if isinstance(subject, list | dict) else None
 
 
-def _keys(value: Json, arguments: list[Json]) -> Json:
+def _keys(value: Json, arguments: Arguments) -> Json:  # noqa: ARG001  # one shape for all
     return list(value) if isinstance(value, dict) else None
 
 
-def _item(value: Json, index: int) -> Json:
-    if not isinstance(value, list) or not -len(value) <= index < len(value):
-        raise Nowhere(f"There is no item {index}")
-    return value[index]
+def _item(value: Json, index: Json) -> Json:
+    if isinstance(value, list) and isinstance(index, int) and -len(value) <= index < len(value):
+        return value[index]
+    raise Nowhere("There is no such item")
 
 
-def _index(value: Json, arguments: list[Json]) -> Json:
-    index = arguments[0]
-    if not isinstance(index, int) or isinstance(index, bool):
-        raise Nowhere("The function index() needs an integer")
-    return _item(value, index)
-
-
-def _append(value: Json, arguments: list[Json]) -> Json:
+def _append(value: Json, arguments: Arguments) -> Json:
     return [*value, *arguments] if isinstance(value, list) else value
 
 
-def _concat(value: Json, arguments: list[Json]) -> Json:
-    items = (value if isinstance(value, list) else []) + arguments
+def _concat(value: Json, arguments: Arguments) -> Json:
+    items = [*value, *arguments] if isinstance(value, list) else arguments
     return "".join(item for item in items if isinstance(item, str))
 
 
-_OTHERS: dict[str, Callable[[Json, list[Json]], Json]] = {
+_OTHERS: dict[str, Callable[[Json, Arguments], Json]] = {
     "length": _length,
     "size": _length,
     "keys": _keys,
-    "first": lambda value, arguments: _item(value, 0),
-    "last": lambda value, arguments: _item(value, -1),
-    "index": _index,
+    "first": lambda value, _: _item(value, 0),
+    "last": lambda value, _: _item(value, -1),
+    "index": lambda value, arguments: _item(value, arguments[0]) if arguments else None,
     "append": _append,
     "concat": _concat,
 }

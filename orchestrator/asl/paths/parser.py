@@ -44,10 +44,13 @@ _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _OPERATOR = re.compile(
     r"===|!==|==|!=|=~|<=|>=|<|>|"
-    r"(?:in|nin|contains|subsetof|anyof|noneof|size|empty)\b",
+    r"(?:in|nin|contains|all|subsetof|anyof|noneof|size|empty)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"true\b|false\b|null\b")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_WORDS: dict[str, Json] = {"true": True, "false": False, "null": None}
+_FROM_THE_END = re.compile(r"\(\s*@\.length\s*-\s*([1-9][0-9]{0,8})\s*\)")
+_VARIABLE = re.compile(r"[^\W\d]")
 _PATTERN = re.compile(r"/((?:\\.|[^/\\])*)/([a-zA-Z]*)")
 _QUOTED = re.compile(r"'((?:\\.|[^'\\])*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -56,22 +59,34 @@ _BLANKS = re.compile(r"\s*")
 
 
 def parse_query(text: str) -> Query:
-    """Return the query that a path's text means; raises PathSyntaxError."""
-    reader = _Reader(text)
+    """Return the query that a path's text means; raises PathSyntaxError.
+
+    Blanks at its end mean nothing.
+    """
+    reader = _Reader(text.rstrip())
     query = reader.query(inside=False)
-    if reader.at != len(text):
+    if reader.at != len(reader.text):
         raise reader.error("unexpected text")
     return query
 
 
 def _unescaped(text: str) -> str:
+    """Return what stands between quotes, its escapes replaced."""
+
     def one(match: re.Match[str]) -> str:
         code = match[1]
-        if len(code) == 5:
+        if len(code) > 1:
             return chr(int(code[1:], 16))
         return _ESCAPED.get(code, code)
 
     return _ESCAPE.sub(one, text) if "\\" in text else text
+
+
+def _refused_constant(name: str) -> Json:
+    raise ValueError(name)
+
+
+_JSON = json.JSONDecoder(parse_constant=_refused_constant)
 
 
 class _Reader:
@@ -128,6 +143,8 @@ class _Reader:
         if self.takes("$$"):
             return "$$"
         if self.takes("$"):
+            if _VARIABLE.match(self.text, self.at):
+                raise self.error("variables are not supported")
             return "$"
         if inside and self.takes("@"):
             return "@"
@@ -153,7 +170,7 @@ class _Reader:
             raise self.error("expected a name")
         if self.takes("("):
             return self.call(found[0])
-        return Child(_unescaped(found[0]))
+        return Child(re.sub(r"\\(.)", r"\1", found[0]) if "\\" in found[0] else found[0])
 
     def call(self, function: str) -> Segment:
         if function not in ARGUMENTS:
@@ -181,6 +198,8 @@ class _Reader:
             segment = Wildcard()
         elif self.sees("'") or self.sees('"'):
             segment = self.names()
+        elif found := self.match(_FROM_THE_END):
+            segment = Index(-int(found[1]))
         else:
             segment = self.positions()
         self.expect("]")
@@ -293,7 +312,8 @@ class _Reader:
             return self.json()
         word = self.match(_WORD)
         if word is not None:
-            return {"true": True, "false": False, "null": None}[word[0]]
+            # A word without quotes stands for itself: deployed definitions have them.
+            return _WORDS.get(word[0], word[0])
         number = self.match(_NUMBER)
         if number is None:
             raise self.error("expected a path or a value")
@@ -303,10 +323,9 @@ class _Reader:
         if self.takes("["):
             return self.items()
         try:
-            value, length = json.JSONDecoder().raw_decode(self.text[self.at :])
+            value, self.at = _JSON.raw_decode(self.text, self.at)
         except (ValueError, RecursionError):
             raise self.error("expected JSON") from None
-        self.at += length
         result: Json = value
         return result
 
@@ -337,19 +356,15 @@ class _Reader:
 
 
 def _definite(segments: list[Segment]) -> bool:
-    for number, segment in enumerate(segments):
-        match segment:
-            case Index() | Child():
-                pass
-            case Children():
-                if number + 1 < len(segments):
-                    return False
-            case Call():
-                if isinstance(segments[0], Descent):
-                    return True
-            case Indices() | Slice() | Wildcard() | Filter():
-                return False
-            case Descent():
-                if number or not any(isinstance(one, Call) for one in segments):
-                    return False
-    return True
+    """Tell whether a path yields one value, and not a list of values.
+
+    A function behind a path that begins with `..` takes the whole list, so it makes one value of
+    it; members given together are one object where they end the path.
+    """
+    if segments and isinstance(segments[0], Descent):
+        return any(isinstance(segment, Call) for segment in segments)
+    return all(
+        isinstance(segment, Child | Index | Call)
+        or (isinstance(segment, Children) and number + 1 == len(segments))
+        for number, segment in enumerate(segments)
+    )

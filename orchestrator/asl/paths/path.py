@@ -22,7 +22,7 @@ from orchestrator.asl.paths.syntax import (
     Segment,
     Test,
 )
-from orchestrator.asl.paths.work import ContextSource, Nowhere, PathNotFound, Work
+from orchestrator.asl.paths.work import Budget, ContextSource, Nowhere, PathNotFound, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +34,33 @@ class Path:
     definite: bool
     reads_context: bool
     reads_execution_input: bool
-    names: tuple[str, ...] | None
-    """The members to walk through, when the path is only that and begins with `$`."""
+    members: tuple[str, ...] | None
+    """The members to go through, where the path is only that."""
 
-    def read(self, document: Json, context: ContextSource) -> Json:
-        """Return the value or the list of values; raises PathNotFound, a StateFailure."""
-        if self.names is not None:
-            value: Json = document
+    def read(self, document: Json, context: ContextSource, budget: Budget | None = None) -> Json:
+        """Return the value or the list of values.
+
+        Raises PathNotFound where there is no value, another StateFailure for a path that takes
+        more than a million steps, or more than `budget` has left.
+        """
+        if self.members is not None:
+            value: Json = context() if self.reads_context else document
             try:
-                for name in self.names:
-                    # What has no such member raises one of the three errors.
+                for name in self.members:
+                    # What is no object, or has no such member, raises.
                     value = value[name]  # type: ignore[index, call-overload]
-                return value
             except (KeyError, TypeError, IndexError):
                 pass
+            else:
+                return value
+        work = Work(self.text, document, context)
         try:
-            return follow(self.query, None, Work(self.text, document, context))
+            return follow(self.query, None, work)
         except Nowhere as nowhere:
             raise PathNotFound(self.text, str(nowhere)) from None
+        finally:
+            if budget is not None:
+                budget.spend(work.spent)
 
 
 def compile_path(text: str) -> Path:
@@ -64,23 +73,21 @@ def compile_path(text: str) -> Path:
         definite=query.definite,
         reads_context=any(one.root == "$$" for one in queries),
         reads_execution_input=any(_reads_execution_input(one) for one in queries),
-        names=_plain_names(query),
+        members=_members(query),
     )
 
 
-def _plain_names(query: Query) -> tuple[str, ...] | None:
+def _members(query: Query) -> tuple[str, ...] | None:
     names = tuple(segment.name for segment in query.segments if isinstance(segment, Child))
-    return names if query.root == "$" and len(names) == len(query.segments) else None
+    return names if len(names) == len(query.segments) else None
 
 
 def _reads_execution_input(query: Query) -> bool:
     """Tell whether `$$`, `$$.Execution` or `$$.Execution.Input` is among what a query reads."""
     if query.root != "$$":
         return False
-    for segment, name in zip(query.segments, ("Execution", "Input"), strict=False):
-        if isinstance(segment, Child) and segment.name != name:
-            return False
-    return True
+    first = zip(query.segments, ("Execution", "Input"), strict=False)
+    return all(not isinstance(segment, Child) or segment.name == name for segment, name in first)
 
 
 def _queries(query: Query) -> Iterator[Query]:

@@ -75,6 +75,7 @@ def _placed(document: Json, steps: tuple[str | int, ...], value: Json) -> Json:
             case _:
                 raise _Unplaceable
     for container, step in reversed(copies):
-        container[step] = value  # type: ignore[index, call-overload]  # matched above
+        # The step fits its container: they were matched above.
+        container[step] = value  # type: ignore[index]
         value = container
     return value

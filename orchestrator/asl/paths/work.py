@@ -1,4 +1,4 @@
-"""What one evaluation may spend, and what it can see."""
+"""What an evaluation may spend, and what it can see."""
 
 from __future__ import annotations
 
@@ -7,27 +7,44 @@ from typing import TypeAlias
 
 from orchestrator.asl.document import Json
 from orchestrator.asl.errors import RUNTIME, StateFailure
-from orchestrator.asl.limits import MOST_PATH_STEPS
+from orchestrator.asl.limits import MOST_EVALUATION_STEPS, MOST_PATH_STEPS
 from orchestrator.asl.paths.comparisons import Value
 
 ContextSource: TypeAlias = Callable[[], Json]
+"""Makes the context object; called only where a path begins with `$$`."""
 
 
 class PathNotFound(StateFailure):
-    """A definite path led nowhere; `reason` says where it ended."""
+    """A path that should give one value led nowhere; `reason` says where it ended."""
 
     def __init__(self, text: str, reason: str) -> None:
-        self.text = text
         super().__init__(RUNTIME, f"Invalid path '{text}' : {reason}")
+        self.text = text
         self.reason = reason
 
 
 class Nowhere(Exception):
-    """A definite piece of a path has nothing to lead to; carries the reason."""
+    """A piece of a path has nothing to lead to; carries the reason."""
+
+
+class Budget:
+    """The steps that the paths and calls of one template or rule may take together."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MOST_EVALUATION_STEPS
+
+    def spend(self, steps: int) -> None:
+        """Count steps; raises StateFailure when there are none left."""
+        self.left -= steps
+        if self.left < 0:
+            cause = f"The evaluation needs more than {MOST_EVALUATION_STEPS} steps."
+            raise StateFailure(RUNTIME, cause)
 
 
 class Work:
-    """The documents of one evaluation, the steps it has left, and what it has found already."""
+    """The documents of one path's evaluation, the steps it has left, what it has looked up."""
 
     __slots__ = ("context", "document", "found", "left", "text")
 
@@ -37,6 +54,11 @@ class Work:
         self.context = context
         self.left = MOST_PATH_STEPS
         self.found: dict[int, Value] = {}
+
+    @property
+    def spent(self) -> int:
+        """Return the steps taken so far."""
+        return MOST_PATH_STEPS - self.left
 
     def spend(self, steps: int) -> None:
         """Count steps; raises StateFailure when there are none left."""

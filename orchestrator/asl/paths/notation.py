@@ -1,0 +1,63 @@
+"""How causes spell paths and name values."""
+
+from __future__ import annotations
+
+from orchestrator.asl.document import Json
+from orchestrator.asl.paths.syntax import (
+    Call,
+    Child,
+    Children,
+    Descent,
+    Filter,
+    Index,
+    Indices,
+    Query,
+    Segment,
+    Slice,
+    Wildcard,
+)
+
+
+def bracketed(query: Query, count: int, first: int = 0) -> str:
+    """Return the pieces of a query from `first` up to `count` in bracket notation."""
+    root = "" if first else "$"
+    return root + "".join(_piece(segment) for segment in query.segments[first:count])
+
+
+def _piece(segment: Segment) -> str:
+    match segment:
+        case Child(name):
+            return f"['{name}']"
+        case Children(names):
+            return "[" + ",".join(f"'{name}'" for name in names) + "]"
+        case Index(index):
+            return f"[{index}]"
+        case Indices(indices):
+            return "[" + ",".join(map(str, indices)) + "]"
+        case Slice(first, last):
+            return f"[{'' if first is None else first}:{'' if last is None else last}]"
+        case Wildcard():
+            return "[*]"
+        case Descent():
+            return ".."
+        case Filter():
+            return "[?]"
+        case Call(function):
+            return f".{function}()"
+
+
+def kind(value: Json) -> str:
+    """Name the type of a value."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list():
+            return "an array"
+        case dict():
+            return "an object"
