@@ -44,14 +44,17 @@ def parse(text: str, limits: Limits = DEFAULT) -> Parsed:
 
 def _read_text(text: str, limits: Limits, findings: Findings) -> Json:
     """Return the object that a definition is; None, and a finding, if it is none."""
-    size = len(text.encode("utf-8", "surrogatepass"))
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        _note_json_error(text, DocumentError("half of a surrogate pair", error.start), findings)
+        return None
     if size > limits.definition_bytes:
         findings.schema(f"The definition has more than {limits.definition_bytes} bytes", None)
         return None
-    try:
-        document.check_depth(text, limits.definition_depth)
-    except DocumentError as error:
-        findings.error(Code.TOO_DEEPLY_NESTED, str(error), None)
+    if _depth(text) > limits.definition_depth:
+        message = f"The definition is nested more than {limits.definition_depth} deep"
+        findings.error(Code.TOO_DEEPLY_NESTED, message, None)
         return None
     try:
         value = document.read(text, limits=limits)
@@ -62,6 +65,22 @@ def _read_text(text: str, limits: Limits, findings: Findings) -> Json:
         findings.schema(_NO_OBJECT, None)
         return None
     return _read_noting_duplicates(text, findings)
+
+
+_STRINGS_AND_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+
+
+def _depth(text: str) -> int:
+    """Return how deep arrays and objects stand in each other, without reading them."""
+    deepest = depth = 0
+    for token in _STRINGS_AND_BRACKETS.finditer(text):
+        bracket = token[0]
+        if bracket in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif bracket in "]}":
+            depth -= 1
+    return deepest
 
 
 _NO_OBJECT = "Definition must be a valid JSON object"
@@ -86,10 +105,14 @@ def _note_json_error(text: str, error: DocumentError, findings: Findings) -> Non
     column = position - text.rfind("\n", 0, position)
     findings.error(
         Code.INVALID_JSON_DESCRIPTION,
-        f'{message}\n at [Source: (String)"{text[:_EXCERPT_CHARACTERS]}";'
+        f'{message}\n at [Source: (String)"{_sayable(text[:_EXCERPT_CHARACTERS])}";'
         f" line: {line}, column: {column}]",
         None,
     )
+
+
+def _sayable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _read_noting_duplicates(text: str, findings: Findings) -> Json:

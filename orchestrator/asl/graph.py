@@ -32,6 +32,7 @@ class _Scope:
 def check_graph(machine: Mapping[str, Json], findings: Findings) -> None:
     """Note what is wrong with the transitions and the names of a definition."""
     seen: set[str] = set()
+    labels: set[str] = set()
     for scope in _scopes(machine):
         for name in scope.states:
             _check_name(name, scope.at(name), findings)
@@ -40,6 +41,7 @@ def check_graph(machine: Mapping[str, Json], findings: Findings) -> None:
                     Code.DUPLICATE_STATE_NAME, f"Duplicate state name: {name}", scope.at(name)
                 )
             seen.add(name)
+            _check_label(scope, name, labels, findings)
         _check_transitions(scope, findings)
 
 
@@ -89,7 +91,22 @@ def _check_name(name: str, pointer: str, findings: Findings) -> None:
         )
 
 
+def _check_label(scope: _Scope, name: str, labels: set[str], findings: Findings) -> None:
+    label = scope.states[name].get("Label")
+    if scope.states[name].get("Type") != "Map" or not isinstance(label, str):
+        return
+    if label in labels:
+        findings.error(
+            Code.DUPLICATE_LABEL_NAME,
+            f"Duplicate label: {label}",
+            child(scope.at(name), "Label"),
+        )
+    labels.add(label)
+
+
 def _check_transitions(scope: _Scope, findings: Findings) -> None:
+    if not scope.states:
+        return
     targets = {name: list(_transitions(scope, name)) for name in scope.states}
     start = child(scope.pointer, "StartAt")
     starts = [] if scope.start_at is None else [(scope.start_at, start)]
@@ -98,8 +115,6 @@ def _check_transitions(scope: _Scope, findings: Findings) -> None:
             findings.error(
                 Code.MISSING_TRANSITION_TARGET, f"Missing 'Next' target: {target}", pointer
             )
-    if not scope.states:
-        return
     if not any(_is_terminal(state) for state in scope.states.values()):
         findings.error(Code.MISSING_END_STATE, "Workflow has no terminal state", scope.pointer)
     elif starts:

@@ -1,0 +1,166 @@
+"""Definitions for the tests of the parser: a valid state of each type, and machines around them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import cast
+
+from orchestrator.asl.definition import Parsed, parse
+from orchestrator.asl.diagnostics import Severity
+from orchestrator.asl.document import Json
+from orchestrator.asl.states import State
+
+Object = dict[str, Json]
+
+BRANCH: Object = {"StartAt": "Inner", "States": {"Inner": {"Type": "Pass", "End": True}}}
+
+TASK: Object = {
+    "Type": "Task",
+    "Comment": "everything a Task may have",
+    "QueryLanguage": "JSONPath",
+    "Resource": "celery:inventory.reserve",
+    "InputPath": "$.order",
+    "Parameters": {"id.$": "$.id", "name.$": "States.Format('{}', $.name)", "deep": [{"x.$": "$"}]},
+    "ResultSelector": {"value.$": "$.value"},
+    "ResultPath": "$.reservation",
+    "OutputPath": "$",
+    "TimeoutSeconds": 60,
+    "HeartbeatSeconds": 10,
+    "Credentials": {"RoleArn.$": "$.role"},
+    "Retry": [
+        {
+            "ErrorEquals": ["Busy", "States.Timeout"],
+            "IntervalSeconds": 2,
+            "MaxAttempts": 5,
+            "BackoffRate": 1.5,
+            "MaxDelaySeconds": 30,
+            "JitterStrategy": "FULL",
+            "Comment": "be patient",
+        },
+        {"ErrorEquals": ["States.ALL"]},
+    ],
+    "Catch": [
+        {"ErrorEquals": ["OutOfStock"], "ResultPath": "$.error", "Next": "Done", "Comment": "no"},
+        {"ErrorEquals": ["States.ALL"], "ResultPath": None, "Next": "Done"},
+    ],
+    "Next": "Done",
+}
+PASS: Object = {"Type": "Pass", "Result": {"a": 1}, "ResultPath": "$.x", "End": True}
+CHOICE: Object = {
+    "Type": "Choice",
+    "Choices": [
+        {"Variable": "$.n", "NumericGreaterThan": 3, "Next": "Done", "Comment": "many"},
+        {
+            "And": [
+                {"Variable": "$.a", "IsPresent": True, "Comment": "there"},
+                {"Not": {"Variable": "$.b", "StringEqualsPath": "$.c"}},
+            ],
+            "Next": "Done",
+        },
+    ],
+    "Default": "Done",
+}
+WAIT: Object = {"Type": "Wait", "Seconds": 5, "End": True}
+SUCCEED: Object = {"Type": "Succeed", "InputPath": "$.a", "OutputPath": None}
+FAIL: Object = {"Type": "Fail", "Error": "Bad", "CausePath": "States.Format('{}', $.why)"}
+PARALLEL: Object = {"Type": "Parallel", "Branches": [BRANCH], "ResultPath": None, "End": True}
+MAP: Object = {
+    "Type": "Map",
+    "ItemsPath": "$.items",
+    "ItemSelector": {"item.$": "$$.Map.Item.Value"},
+    "ItemProcessor": {**BRANCH, "ProcessorConfig": {"Mode": "INLINE"}},
+    "MaxConcurrency": 4,
+    "ToleratedFailurePercentage": 12.5,
+    "End": True,
+}
+DISTRIBUTED: Object = {
+    "Type": "Map",
+    "Label": "Lines",
+    "ItemReader": {
+        "Resource": "arn:aws:states:::s3:getObject",
+        "ReaderConfig": {"InputType": "CSV", "CSVHeaderLocation": "FIRST_ROW", "MaxItems": 10},
+        "Parameters": {"Bucket": "b", "Key.$": "$.key"},
+    },
+    "ItemBatcher": {"MaxItemsPerBatch": 10, "BatchInput": {"x.$": "$.x"}},
+    "ResultWriter": {
+        "Resource": "arn:aws:states:::s3:putObject",
+        "Parameters": {"Bucket": "b", "Prefix": "p"},
+        "WriterConfig": {"Transformation": "FLATTEN", "OutputType": "JSONL"},
+    },
+    "ItemProcessor": {
+        **BRANCH,
+        "ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"},
+    },
+    "End": True,
+}
+ALL: dict[str, Object] = {
+    "Task": TASK,
+    "Pass": PASS,
+    "Choice": CHOICE,
+    "Wait": WAIT,
+    "Succeed": SUCCEED,
+    "Fail": FAIL,
+    "Parallel": PARALLEL,
+    "Map": MAP,
+    "Distributed": DISTRIBUTED,
+}
+
+
+def machine(state: Json) -> Object:
+    """Return a machine whose first state, X, is the given one; "Done" is there if it is named."""
+    states: Object = {"X": state}
+    if '"Done"' in json.dumps(state):
+        states["Done"] = {"Type": "Succeed"}
+    return {"StartAt": "X", "States": states}
+
+
+def changed(sample: Object, **fields: Json) -> Object:
+    """Return a state with some fields changed; what is set to ... is left out."""
+    state = copy.deepcopy(sample)
+    for name, value in fields.items():
+        state[name] = value
+    return state
+
+
+def without(sample: Object, *names: str) -> Object:
+    """Return a state without some fields."""
+    return {name: copy.deepcopy(value) for name, value in sample.items() if name not in names}
+
+
+def parsed(definition: Json) -> Parsed:
+    """Parse a definition given as JSON."""
+    return parse(json.dumps(definition))
+
+
+def state(sample: Json) -> State:
+    """Return the state that a valid one is read as."""
+    read = parsed(machine(sample))
+    assert read.machine is not None, read.findings
+    return read.machine.state("X")
+
+
+def errors(definition: Json | str) -> list[tuple[str, str, str | None]]:
+    """Return code, message and pointer of each error found in a definition, JSON or text."""
+    text = definition if isinstance(definition, str) else json.dumps(definition)
+    return [
+        (finding.code.value, finding.message, finding.pointer)
+        for finding in parse(text).findings
+        if finding.severity is Severity.ERROR
+    ]
+
+
+def warnings(definition: Json) -> list[tuple[str, str | None]]:
+    """Return code and pointer of each warning."""
+    return [
+        (finding.code.value, finding.pointer)
+        for finding in parsed(definition).findings
+        if finding.severity is Severity.WARNING
+    ]
+
+
+def inside(value: Json, *keys: str | int) -> Json:
+    """Return what stands inside a value under some keys."""
+    for key in keys:
+        value = cast("Object", value)[cast("str", key)]
+    return value
