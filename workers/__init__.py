@@ -1,0 +1,9 @@
+"""The worker deployment: sample handlers, one file per domain, and their Celery application.
+
+Importing the package registers the handlers; `workers.app` is the application. Every handler notes
+what it does in the ledger and acts once per key, however often it is called.
+"""
+
+from workers import inventory, notifications, payments, reviews, shipping
+
+__all__ = ["inventory", "notifications", "payments", "reviews", "shipping"]

@@ -1,0 +1,202 @@
+"""The ledger of the sample handlers: every run, and the effects they had on the world, one per key.
+
+It stands for the systems outside: a payment provider that knows idempotency keys has such a table.
+`ORCHESTRATOR_LEDGER_URL` says where it is; else it is beside the engine's data, in its own tables.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from orchestrator.asl.document import Json
+from orchestrator.handlers import TaskContext
+from orchestrator.settings import DEFAULT_DATABASE_URL
+
+FILE: Final = "ledger.db"
+SECONDS: Final = 10
+"""How long a write waits for others."""
+
+_tables = sa.MetaData()
+
+_runs = sa.Table(
+    "ledger_runs",
+    _tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Text, nullable=False),
+    sa.Column("execution", sa.Text, nullable=False, index=True),
+    sa.Column("handler", sa.Text, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("delivery", sa.Integer, nullable=False),
+)
+
+_effects = sa.Table(
+    "ledger_effects",
+    _tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Text, nullable=False),
+    sa.Column("execution", sa.Text, nullable=False, index=True),
+    sa.Column("handler", sa.Text, nullable=False),
+    sa.Column("key", sa.Text, nullable=False, unique=True),
+    sa.Column("what", sa.Text, nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One call of a handler; `execution` is its address MACHINE:NAME."""
+
+    execution: str
+    handler: str
+    key: str
+    attempt: int
+    delivery: int
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Something that a handler has done to the world."""
+
+    execution: str
+    handler: str
+    key: str
+    what: Json
+
+
+class Ledger:
+    """Two tables in a database of any kind the engine knows."""
+
+    def __init__(self, url: str) -> None:
+        options: dict[str, object] = {"timeout": SECONDS} if url.startswith("sqlite") else {}
+        self._engine = sa.create_engine(url, connect_args=options)
+        with self._engine.begin() as connection:
+            if connection.dialect.name == "postgresql":  # two at once would both create
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(7021994)"))
+            elif connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            _tables.create_all(connection)
+
+    def note_run(self, task: TaskContext) -> None:
+        """Note that a handler has been called."""
+        with self._engine.begin() as connection:
+            connection.execute(
+                _runs.insert().values(
+                    at=_now(),
+                    execution=_address(task),
+                    handler=task.function_name,
+                    key=task.key,
+                    attempt=task.attempt,
+                    delivery=task.delivery,
+                )
+            )
+
+    def effect(self, task: TaskContext, what: Json) -> Json:
+        """Do something once per key: what was done, now or by an earlier delivery of the task."""
+        insert = postgresql.insert if self._engine.dialect.name == "postgresql" else sqlite.insert
+        row = insert(_effects).values(
+            at=_now(),
+            execution=_address(task),
+            handler=task.function_name,
+            key=task.key,
+            what=json.dumps(what),
+        )
+        with self._engine.begin() as connection:
+            connection.execute(row.on_conflict_do_nothing(index_elements=["key"]))
+            done = sa.select(_effects.c.what).where(_effects.c.key == task.key)
+            kept: Json = json.loads(connection.execute(done).scalar_one())
+        return kept
+
+    def done(self, task: TaskContext, handler: str) -> list[Json]:
+        """What another handler has done for the same execution."""
+        return [effect.what for effect in self.effects(_address(task)) if effect.handler == handler]
+
+    def runs(self, execution: str | None = None) -> list[Run]:
+        """All runs, or those of one execution, in their order."""
+        query = sa.select(
+            _runs.c.execution, _runs.c.handler, _runs.c.key, _runs.c.attempt, _runs.c.delivery
+        ).order_by(_runs.c.id)
+        if execution is not None:
+            query = query.where(_runs.c.execution == execution)
+        with self._engine.connect() as connection:
+            return [Run(*row) for row in connection.execute(query)]
+
+    def effects(self, execution: str | None = None) -> list[Effect]:
+        """All effects, or those of one execution, in their order."""
+        query = sa.select(
+            _effects.c.execution, _effects.c.handler, _effects.c.key, _effects.c.what
+        ).order_by(_effects.c.id)
+        if execution is not None:
+            query = query.where(_effects.c.execution == execution)
+        with self._engine.connect() as connection:
+            return [
+                Effect(address, handler, key, json.loads(what))
+                for address, handler, key, what in connection.execute(query)
+            ]
+
+    def dispose(self, *, after_fork: bool = False) -> None:
+        """Close the connections; those of the parent of a fork are only let go."""
+        self._engine.dispose(close=not after_fork)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    pid: int
+    url: str
+    ledger: Ledger
+
+
+_lock = threading.Lock()
+_open: list[_Open] = []
+
+
+def ledger() -> Ledger:
+    """The ledger of this process's environment."""
+    url = address()
+    with _lock:
+        if _open and (_open[0].pid, _open[0].url) != (os.getpid(), url):
+            known = _open.pop()
+            known.ledger.dispose(after_fork=known.pid != os.getpid())
+        if not _open:
+            _open.append(_Open(os.getpid(), url, Ledger(url)))
+        return _open[0].ledger
+
+
+def address() -> str:
+    """The URL of the ledger: the given one, or beside the data."""
+    if given := os.environ.get("ORCHESTRATOR_LEDGER_URL"):
+        return given
+    if folder := os.environ.get("ORCHESTRATOR_DATA"):
+        return f"sqlite:///{Path(folder) / FILE}"
+    url = sa.make_url(os.environ.get("ORCHESTRATOR_DATABASE_URL", DEFAULT_DATABASE_URL))
+    if url.get_backend_name() != "sqlite":
+        return url.render_as_string(hide_password=False)
+    return f"sqlite:///{Path(url.database or '.').parent / FILE}"
+
+
+@contextmanager
+def kept_at(url: str) -> Iterator[Ledger]:
+    """A ledger to read, of any deployment."""
+    opened = Ledger(url)
+    try:
+        yield opened
+    finally:
+        opened.dispose()
+
+
+def _address(task: TaskContext) -> str:
+    return f"{task.machine}:{task.execution}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,56 @@
+"""Payments: check and price an order, charge the card, give the money back."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchestrator.asl.document import Json
+from orchestrator.handlers import TaskContext, handler
+from workers.ledger import ledger
+from workers.order import InvalidOrder, Order, amount, begin, items, text, trouble
+
+DECLINED_CARD: Final = "0002"
+PATIENCE_SECONDS: Final = 60
+"""How long the payment gateway may take to answer."""
+
+
+class CardDeclined(Exception):
+    """The bank says no; asking again changes nothing."""
+
+
+@handler("payments.validate")
+def validate(order: Order, task: TaskContext) -> Json:
+    """The total of an order in cents, and how long to wait for the bank; raises InvalidOrder."""
+    begin(order, task)
+    text(order, "order_id")
+    text(order, "customer", "email")
+    text(order, "payment", "card")
+    total = sum(amount(item, "quantity") * amount(item, "price") for item in items(order))
+    within = order.get("answer_within_seconds", PATIENCE_SECONDS)
+    if not isinstance(within, int) or isinstance(within, bool) or within <= 0:
+        raise InvalidOrder("answer_within_seconds must be a positive whole number")
+    return {"amount": total, "currency": "EUR", "answer_within_seconds": within}
+
+
+@handler("payments.charge")
+def charge(order: Order, amount: int, task: TaskContext) -> Json:
+    """Take the money, once per key; raises CardDeclined."""
+    begin(order, task)
+    card = text(order, "payment", "card")
+    if card.endswith(DECLINED_CARD) or trouble(order, "payments.charge").get("decline"):
+        raise CardDeclined(f"the bank declined the card that ends in {card[-4:]}")
+    order_id = text(order, "order_id")
+    return ledger().effect(task, {"charge": f"ch_{order_id}", "amount": amount})
+
+
+@handler("payments.refund")
+def refund(order: Order, task: TaskContext) -> Json:
+    """Give back what this order was charged, which may be nothing."""
+    begin(order, task)
+    charged = [one for one in ledger().done(task, "payments.charge") if isinstance(one, dict)]
+    total = sum(paid for one in charged if isinstance(paid := one.get("amount"), int))
+    order_id = text(order, "order_id")
+    return ledger().effect(task, {"refund": f"re_{order_id}", "amount": total})
+
+
+__all__ = ["CardDeclined", "InvalidOrder", "charge", "refund", "validate"]
