@@ -12,9 +12,11 @@ from collections.abc import Iterable
 from orchestrator.asl.document import Json
 from orchestrator.asl.graph import MOST_NAME_CHARACTERS
 from orchestrator.asl.limits import LONGEST_DELAY_SECONDS
+from orchestrator.asl.states.distributed import MOST_BATCH_BYTES, MOST_ITEMS
 from orchestrator.asl.states.fields import MOST_SECONDS
 from orchestrator.asl.states.map import MOST_LABEL_CHARACTERS
 
+_CONTROL = r"[\u0000-\u001f\u007f-\u009f]"
 _STRING: Json = {"type": "string"}
 _BOOLEAN: Json = {"type": "boolean"}
 _PATH: Json = {"type": "string", "pattern": r"^\$"}
@@ -63,7 +65,7 @@ def definition_schema() -> dict[str, Json]:
                 "propertyNames": {
                     "minLength": 1,
                     "maxLength": MOST_NAME_CHARACTERS,
-                    "pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$",
+                    "not": {"pattern": _CONTROL},
                 },
                 "additionalProperties": {"$ref": "#/$defs/state"},
             },
@@ -168,7 +170,7 @@ def _working(properties: dict[str, Json], *required: str) -> dict[str, Json]:
 
 def _task() -> Json:
     properties: dict[str, Json] = {
-        "Resource": {"type": "string", "pattern": "^(celery:|arn:)"},
+        "Resource": {"type": "string", "minLength": 1, "not": {"pattern": _CONTROL}},
         "TimeoutSeconds": _integer(1),
         "TimeoutSecondsPath": _PATH,
         "HeartbeatSeconds": _integer(1),
@@ -307,9 +309,9 @@ def _map() -> Json:
         **bounds,
         **{f"{bound}Path": _PATH for bound in bounds},
         "Label": {"type": "string", "minLength": 1, "maxLength": MOST_LABEL_CHARACTERS},
-        "ItemReader": {"type": "object"},
-        "ItemBatcher": {"type": "object"},
-        "ResultWriter": {"type": "object"},
+        "ItemReader": _item_reader(),
+        "ItemBatcher": _item_batcher(),
+        "ResultWriter": _result_writer(),
     }
     pairs: list[Json] = [
         _exactly_one(("ItemProcessor", "Iterator")),
@@ -317,3 +319,52 @@ def _map() -> Json:
         *(_not_both(bound, f"{bound}Path") for bound in bounds),
     ]
     return {**_working(properties), "allOf": pairs}
+
+
+def _item_reader() -> Json:
+    properties: dict[str, Json] = {
+        "InputType": _word("CSV", "JSON", "JSONL", "PARQUET", "MANIFEST"),
+        "CSVHeaderLocation": _word("FIRST_ROW", "GIVEN"),
+        "CSVHeaders": {"type": "array", "minItems": 1},
+        "CSVDelimiter": _word("COMMA", "PIPE", "SEMICOLON", "SPACE", "TAB"),
+        "MaxItems": _integer(0, MOST_ITEMS),
+        "MaxItemsPath": _PATH,
+        "ItemsPointer": _STRING,
+        "Transformation": _word("NONE", "LOAD_AND_FLATTEN"),
+        "ManifestType": _STRING,
+    }
+    config: Json = {**_object(properties), "allOf": [_not_both("MaxItems", "MaxItemsPath")]}
+    reader: dict[str, Json] = {
+        "Resource": _STRING,
+        "Parameters": _TEMPLATE,
+        "ReaderConfig": config,
+        "Comment": {},
+    }
+    return _object(reader, "Resource")
+
+
+def _item_batcher() -> Json:
+    limits: dict[str, Json] = {
+        "MaxItemsPerBatch": _integer(1),
+        "MaxInputBytesPerBatch": _integer(1, MOST_BATCH_BYTES),
+    }
+    paths: dict[str, Json] = {f"{limit}Path": _PATH for limit in limits}
+    return {
+        **_object({**limits, **paths, "BatchInput": _TEMPLATE, "Comment": {}}),
+        "anyOf": [{"required": [name]} for name in (*limits, *paths)],
+        "allOf": [_not_both(limit, f"{limit}Path") for limit in limits],
+    }
+
+
+def _result_writer() -> Json:
+    config: dict[str, Json] = {
+        "Transformation": _word("NONE", "COMPACT", "FLATTEN"),
+        "OutputType": _word("JSON", "JSONL"),
+    }
+    writer: dict[str, Json] = {
+        "Resource": _STRING,
+        "Parameters": _TEMPLATE,
+        "WriterConfig": _object(config),
+        "Comment": {},
+    }
+    return _object(writer)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from orchestrator.asl.states.fields import Fields
 
-_MOST_ITEMS = 100_000_000
-_MOST_BATCH_BYTES = 256 * 1024
+MOST_ITEMS = 100_000_000
+MOST_BATCH_BYTES = 256 * 1024
 _LIMITS = ("MaxItemsPerBatch", "MaxInputBytesPerBatch")
 
 
@@ -39,7 +39,7 @@ def _check_reader_config(config: Fields) -> None:
     config.array("CSVHeaders", filled=True)
     config.choice("CSVDelimiter", "COMMA", "PIPE", "SEMICOLON", "SPACE", "TAB")
     config.only_one_of("MaxItems", "MaxItemsPath")
-    config.integer("MaxItems", 0, _MOST_ITEMS)
+    config.integer("MaxItems", 0, MOST_ITEMS)
     config.definite_path("MaxItemsPath")
     config.text("ItemsPointer")
     config.choice("Transformation", "NONE", "LOAD_AND_FLATTEN")
@@ -53,7 +53,7 @@ def check_item_batcher(batcher: Fields) -> None:
         batcher.only_one_of(limit, f"{limit}Path")
         batcher.definite_path(f"{limit}Path")
     batcher.integer("MaxItemsPerBatch", 1)
-    batcher.integer("MaxInputBytesPerBatch", 1, _MOST_BATCH_BYTES)
+    batcher.integer("MaxInputBytesPerBatch", 1, MOST_BATCH_BYTES)
     batcher.template("BatchInput")
     if not any(limit in batcher or f"{limit}Path" in batcher for limit in _LIMITS):
         batcher.findings.schema("An ItemBatcher needs a limit on items or bytes", batcher.pointer)
