@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import os
 import shutil
-import site
 import subprocess
 import sys
-import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.repository.prefix import REAL_PYTHON, STDLIB, has_ensurepip, python_without_ensurepip
+
 ROOT = Path(__file__).resolve().parents[2]
 BASH = shutil.which("bash") or "/bin/bash"
-REAL_PYTHON = Path(sys.executable).resolve()
 
 # A project that needs no network to be installed: its build backend lies in its own folder.
 PYPROJECT = """
@@ -108,30 +107,6 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(checkout, programs)
 
 
-def _has_ensurepip(python: Path) -> bool:
-    result = subprocess.run([python, "-c", "import ensurepip"], check=False, capture_output=True)
-    return result.returncode == 0
-
-
-def python_without_ensurepip(prefix: Path, *, has_pip: bool) -> Path:
-    """Makes a Python that is this one but for `ensurepip`, and returns its executable."""
-    library = Path(sysconfig.get_path("stdlib", vars={"base": sys.base_prefix}))
-    ours = prefix / library.relative_to(sys.base_prefix)
-    (prefix / "bin").mkdir(parents=True)
-    ours.mkdir(parents=True)
-    for entry in library.iterdir():
-        if entry.name not in ("ensurepip", "site-packages", "__pycache__"):
-            (ours / entry.name).symlink_to(entry)
-    executable = prefix / "bin" / "python3"
-    shutil.copy(REAL_PYTHON, executable)
-    (ours / "site-packages").mkdir()
-    if has_pip:
-        pip = Path(site.getsitepackages()[0]) / "pip"  # that of the .venv the tests run in
-        (ours / "site-packages" / "pip").symlink_to(pip)
-    assert not _has_ensurepip(executable)
-    return executable
-
-
 def test_the_pip_of_the_system_fills_what_ensurepip_cannot(
     machine: Machine, tmp_path: Path
 ) -> None:
@@ -140,7 +115,7 @@ def test_the_pip_of_the_system_fills_what_ensurepip_cannot(
     result = machine.bootstrap()
     assert result.returncode == 0, result.stderr
     assert machine.works()
-    assert not _has_ensurepip(machine.venv / "bin" / "python")
+    assert not has_ensurepip(machine.venv / "bin" / "python")
 
 
 @pytest.mark.parametrize(
@@ -173,8 +148,7 @@ def test_apt_get_installs_what_is_missing_as_root_on_debian(
 ) -> None:
     python = python_without_ensurepip(tmp_path / "prefix", has_pip=False)
     machine.offer_python(python)
-    library = Path(sysconfig.get_path("stdlib", vars={"base": sys.base_prefix}))
-    ours = tmp_path / "prefix" / library.relative_to(sys.base_prefix)
+    ours = tmp_path / "prefix" / STDLIB.relative_to(sys.base_prefix)
     link = shutil.which("ln")
     # As on a fresh machine: there is no list of packages before the update.
     machine.offer(
@@ -182,7 +156,7 @@ def test_apt_get_installs_what_is_missing_as_root_on_debian(
         f"""
         [[ $1 == update ]] && {{ : >{tmp_path}/updated; exit; }}
         [[ $1 == install && $4 == python3-venv && -f {tmp_path}/updated ]] || exit 100
-        {link} -s {library}/ensurepip {ours}/ensurepip
+        {link} -s {STDLIB}/ensurepip {ours}/ensurepip
         """,
     )
     result = machine.bootstrap()
