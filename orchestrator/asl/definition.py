@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.asl import document
 from orchestrator.asl.diagnostics import Code, Finding, Findings, child, refused
@@ -57,7 +57,7 @@ def _read_text(text: str, limits: Limits, findings: Findings) -> Json:
         findings.error(Code.TOO_DEEPLY_NESTED, message, None)
         return None
     try:
-        value = document.read(text, limits=limits)
+        value = document.read(text, limits=replace(limits, document_bytes=limits.definition_bytes))
     except DocumentError as error:
         _note_json_error(text, error, findings)
         return None

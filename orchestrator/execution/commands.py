@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,4 +21,4 @@ class WakeAt:
     at: datetime
 
 
-type Command = RingBell | WakeAt
+Command: TypeAlias = "RingBell | WakeAt"

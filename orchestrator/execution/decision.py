@@ -17,9 +17,10 @@ from orchestrator.execution.payload import Payload
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a decision may look at: the execution, a frame with its ancestors, their forks, and what it asked for.
+    """What a decision may look at: the execution, a frame with its ancestors, their forks.
 
-    `frames` maps ids to frames; `below` holds the prefixes (`FRAME/E.`) under which *every* frame is loaded.
+    And what it asked for. `frames` maps ids to frames; `below` holds the prefixes (`FRAME/E.`)
+    under which *every* frame is loaded.
     `input` is the execution's input where the machine needs it (`Machine.needs_execution_input`).
     """
 
@@ -53,7 +54,7 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the decision saw of a frame; a claim, a heartbeat or a lapse in between makes it stale."""
+    """What was seen of a frame; a claim, a heartbeat or a lapse in between makes it stale."""
 
     token: str | None
     deliveries: int
@@ -79,7 +80,9 @@ class Decision:
     inserted: tuple[Frame, ...] = ()
     updated: tuple[FrameUpdate, ...] = ()
     removed: tuple[str, ...] = ()
-    """Prefixes `FRAME/E.`: every frame whose id begins so goes, and the forks below; applied before `inserted`."""
+    """Prefixes `FRAME/E.`: every frame whose id begins so goes, and the forks below them.
+
+    Applied before `inserted`."""
     forks_inserted: tuple[Fork, ...] = ()
     forks_updated: tuple[Fork, ...] = ()
     forks_removed: tuple[tuple[str, int], ...] = ()

@@ -1,9 +1,13 @@
-"""What may reach an execution, in the past tense. Each names what it answers, so that a late one is recognised."""
+"""What may reach an execution, in the past tense.
+
+Each names what it answers, so that a late one is recognised.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from orchestrator.execution.payload import Payload
 
@@ -48,7 +52,10 @@ class TaskLost:
 
 @dataclass(frozen=True, slots=True)
 class MomentDue:
-    """A frame's earliest moment has come: Wait, back-off, time limit, heartbeat, or `go on` (loops, large forks)."""
+    """A frame's earliest moment has come.
+
+    Wait, back-off, time limit, heartbeat, or `go on` (loops, large forks).
+    """
 
     execution: int
     frame: str
@@ -73,11 +80,13 @@ class StopRequested:
     cause: str | None
 
 
-type Event = TaskSucceeded | TaskFailed | TaskLost | MomentDue | DeadlinePassed | StopRequested
+Event: TypeAlias = (
+    "TaskSucceeded | TaskFailed | TaskLost | MomentDue | DeadlinePassed | StopRequested"
+)
 
 
 def frame_of(event: Event) -> str:
-    """The id of the frame that the event concerns; the root's for those that concern the whole execution."""
+    """Return the id of the frame that the event concerns; the root's where it concerns them all."""
     match event:
         case TaskSucceeded() | TaskFailed() | TaskLost() | MomentDue():
             return event.frame

@@ -63,6 +63,11 @@ class Scope:
     region: str = "us-east-1"
     account: str = "000000000000"
 
+    @property
+    def role_arn(self) -> str:
+        """The ARN of the role that histories and context objects name; nobody assumes it."""
+        return f"arn:aws:iam::{self.account}:role/orchestrator"
+
     def machine_arn(self, machine: str) -> str:
         """The ARN of a machine."""
         return f"arn:aws:states:{self.region}:{self.account}:stateMachine:{machine}"
@@ -93,14 +98,19 @@ class Execution:
     """The state in which the root frame ended."""
     error: str | None = None
     cause: str | None = None
+    frames: int = 1
+    """How many frames it has, the root included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One attempt of the work a frame rests on; the last five fields belong to claims, never to decisions."""
+    """One attempt of the work a frame rests on.
+
+    The last five fields belong to claims, never to decisions.
+    """
 
     resource: str
-    """The name under which a worker announces that it serves it: `celery:NAME`, `lambda:NAME`, an ARN."""
+    """What a worker announces that it serves: `celery:NAME`, `lambda:NAME`, an ARN."""
     token: str
     """Random, one per attempt."""
     attempt: int
@@ -111,7 +121,7 @@ class Task:
     ready_at: datetime
     heartbeat_seconds: int | None = None
     queue: str | None = None
-    """None while no worker serves the resource. Filled in by the engine, which knows who serves what."""
+    """None while no worker serves the resource; filled in by the engine, which knows."""
     claimed_by: str | None = None
     lease_until: datetime | None = None
     deliveries: int = 0
@@ -127,12 +137,15 @@ class Retries:
     """One count per Retrier, in their order; shorter means zeros."""
     total: int = 0
     reported: int = 0
-    """Attempts that reported a failure themselves (not: time limit, lost worker); part of the key."""
+    """Attempts that reported a failure (not: time limit, lost worker); part of the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One thread of control. Ids: root `""`, a child `PARENT/E.I` (E: event that opened the fork, I: index)."""
+    """One thread of control.
+
+    Ids: root `""`, a child `PARENT/E.I` (E: the event that opened the fork, I: the index).
+    """
 
     id: str
     kind: FrameKind
@@ -144,7 +157,8 @@ class Frame:
     last_event: int
     """The id that the frame's next event names as its previousEventId."""
     input: Payload
-    """The raw input of the state; of a pending child its item or the branch's input; of an ended one its output."""
+    """The raw input of the state; of a pending child what it begins with; of an ended one its
+    output (an error output, if it failed and the fork tolerates that)."""
     entered_at: datetime | None = None
     rests_on: RestsOn | None = None
     retries: Retries = field(default_factory=Retries)
@@ -166,12 +180,15 @@ class Frame:
 
 
 def parent_id(frame_id: str) -> str:
-    """The id of the frame that opened the fork to which a child belongs."""
+    """Return the id of the frame that opened the fork to which a child belongs."""
     return frame_id.rsplit("/", 1)[0]
 
 
 def lineage(frame_id: str) -> tuple[str, ...]:
-    """The ids of a frame's ancestors and itself, root first: `/5.0/9.1` gives `""`, `/5.0`, `/5.0/9.1`."""
+    """Return the ids of a frame's ancestors and itself, root first.
+
+    `/5.0/9.1` gives `""`, `/5.0`, `/5.0/9.1`.
+    """
     parts = frame_id.split("/")
     return tuple("/".join(parts[: n + 1]) for n in range(len(parts)))
 

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Sequence
 from typing import Final
 
 from orchestrator.asl import document
 from orchestrator.asl.document import Json
+from orchestrator.asl.limits import Limits
+
+_TRUSTED: Final = Limits(document_bytes=sys.maxsize, document_depth=sys.maxsize)
+"""What was checked at the door is not checked again, and what we put together may be larger."""
+
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-f]{4})|.)")
+
+
+_SAVED = ((0x80, 0), (0x800, 4), (0xD800, 3), (0xE000, 4), (0x10000, 3))
+"""Up to which code: bytes that UTF-8 saves against `\\uXXXX`; halves of pairs are D800 to DFFF."""
+
+
+def _saved(digits: str) -> int:
+    """Return how many bytes UTF-8 saves against the escape of a character, or of half a pair."""
+    code = int(digits or "0", 16)
+    return next(saved for below, saved in _SAVED if code < below)
 
 
 class _Unread:
@@ -16,7 +36,7 @@ _UNREAD: Final = _Unread()
 
 
 class Payload:
-    """One JSON document as a value and as text (ASCII escapes), each made from the other on first use.
+    """One JSON document as a value and as text, each made from the other on first use.
 
     Never change `value` in place: several states may share it.
     """
@@ -29,7 +49,7 @@ class Payload:
 
     @classmethod
     def of(cls, value: Json) -> Payload:
-        """The payload of a value."""
+        """Return the payload of a value."""
         return cls(value=value)
 
     @classmethod
@@ -37,21 +57,39 @@ class Payload:
         """The payload of text that our own store or `document.read` has checked before."""
         return cls(text=text)
 
+    @classmethod
+    def array(cls, payloads: Sequence[Payload]) -> Payload:
+        """The payload of an array of documents, without reading any of them again."""
+        text = f"[{','.join([payload.text for payload in payloads])}]"
+        if not all(payload.is_read for payload in payloads):
+            return cls(text=text)
+        return cls(value=[payload.value for payload in payloads], text=text)
+
     @property
     def value(self) -> Json:
         """The document as a value."""
         if isinstance(self._value, _Unread):
-            assert self._text is not None
-            self._value = document.read(self._text)
+            self._value = document.read(self._text or "", limits=_TRUSTED)
         return self._value
 
     @property
     def text(self) -> str:
         """The document as compact JSON text with ASCII escapes."""
         if self._text is None:
-            assert not isinstance(self._value, _Unread)
-            self._text = document.write(self._value)
+            self._text = document.write(self.value)
         return self._text
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its value is at hand without reading text."""
+        return not isinstance(self._value, _Unread)
+
+    def fits(self, most_bytes: int) -> bool:
+        """Tell whether the document, as JSON text in UTF-8, has at most so many bytes."""
+        size = len(self.text)
+        if size > most_bytes:  # escapes are never shorter than what they stand for
+            size -= sum(map(_saved, _ESCAPE.findall(self.text)))
+        return size <= most_bytes
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Payload) and document.equal(self.value, other.value)

@@ -1,0 +1,169 @@
+"""What happens next: the one place where an execution's state and an event become a decision.
+
+Rules of ignorance: no input or output, no clock, no randomness, no log. The same arguments give
+the same decision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from orchestrator.asl.limits import DEFAULT, Limits
+from orchestrator.asl.machine import Machine
+from orchestrator.execution import fork
+from orchestrator.execution.decision import Decision, Missing, Stale, View
+from orchestrator.execution.events import (
+    DeadlinePassed,
+    Event,
+    MomentDue,
+    StopRequested,
+    TaskFailed,
+    TaskLost,
+    TaskSucceeded,
+)
+from orchestrator.execution.follow import follow, go_on, report
+from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, RestsOn, Scope
+from orchestrator.execution.history import Detail
+from orchestrator.execution.payload import Payload
+from orchestrator.execution.setback import bounded
+from orchestrator.execution.thread import Thread
+from orchestrator.execution.transition import HistoryFull, NeedsMore, Transition
+
+
+def begin(
+    machine: Machine,
+    execution: Execution,
+    scope: Scope,
+    given: Payload,
+    now: datetime,
+    bits: bytes,
+    limits: Limits = DEFAULT,
+) -> Decision:
+    """Decide how a new execution begins: its first states, until everything rests."""
+    if machine.timeout_seconds is not None:
+        deadline_at = execution.started_at + timedelta(seconds=machine.timeout_seconds)
+        execution = replace(execution, deadline_at=deadline_at)
+    view = View(execution, scope, frames={}, forks={}, input=given)
+    transition = Transition(machine, view, now, bits, limits)
+    root = Thread("", given)
+    transition.create(root)
+    try:
+        transition.record(
+            "ExecutionStarted",
+            0,
+            {"input": given, "roleArn": scope.role_arn},
+            execution.started_at,
+        )
+        root.go(machine.start_at, given)
+        transition.agenda.append(root)
+        follow(transition)
+    except HistoryFull:
+        transition.overflow(root.state)
+    return replace(transition.decision(), input=given)
+
+
+def decide(
+    machine: Machine,
+    view: View,
+    event: Event,
+    now: datetime,
+    bits: bytes,
+    limits: Limits = DEFAULT,
+) -> Decision | Missing | Stale:
+    """Decide what an event changes: nothing if it answers what is no longer asked."""
+    stale = _stale(view, event, max(now, view.execution.last_event_at))
+    if stale is not None:
+        return Stale(stale)
+    transition = Transition(machine, view, now, bits, limits)
+    try:
+        _react(transition, event)
+        follow(transition)
+    except NeedsMore as needs:
+        return needs.missing
+    except HistoryFull:
+        transition.overflow(_root_state(view))
+    return transition.decision()
+
+
+def _react(transition: Transition, event: Event) -> None:
+    match event:
+        case TaskSucceeded() | TaskFailed() | TaskLost():
+            report(transition, transition.thread(event.frame), event)
+        case MomentDue():
+            _wake(transition, event)
+        case DeadlinePassed():
+            transition.record("ExecutionTimedOut", 0, {})
+            transition.end(ExecutionStatus.TIMED_OUT, final_state=_root_state(transition.view))
+        case StopRequested():
+            _stop(transition, event)
+
+
+def _wake(transition: Transition, event: MomentDue) -> None:
+    thread = transition.thread(event.frame)
+    match thread.rests_on:
+        case RestsOn.TASK:
+            report(transition, thread, event)
+        case RestsOn.CHILDREN:
+            fork.go_on(transition, thread)
+        case RestsOn.CLOCK | None:
+            go_on(transition, thread)
+
+
+def _stop(transition: Transition, event: StopRequested) -> None:
+    failure = bounded(event.error, event.cause, transition.limits)
+    details: dict[str, Detail] = {}
+    if failure.error is not None:
+        details["error"] = failure.error
+    if failure.cause is not None:
+        details["cause"] = failure.cause
+    transition.record("ExecutionAborted", 0, details)
+    transition.end(
+        ExecutionStatus.ABORTED, final_state=_root_state(transition.view), failure=failure
+    )
+
+
+def _root_state(view: View) -> str | None:
+    root = view.frames.get("")
+    return None if root is None else root.state
+
+
+# ------------------------------------------------------------------------------------- staleness
+
+
+def _stale(view: View, event: Event, now: datetime) -> str | None:
+    """Return why an event is stale, None if it answers what is asked."""
+    if view.execution.ended_at is not None:
+        return "the execution has ended"
+    match event:
+        case StopRequested():
+            return None
+        case DeadlinePassed():
+            if event.deadline_at != view.execution.deadline_at:
+                return "the deadline is another"
+            return None if event.deadline_at <= now else "the deadline has not come"
+        case MomentDue():
+            return _stale_moment(view.frames.get(event.frame), event, now)
+        case TaskSucceeded() | TaskFailed() | TaskLost():
+            return _stale_report(view.frames.get(event.frame), event)
+
+
+def _stale_moment(frame: Frame | None, event: MomentDue, now: datetime) -> str | None:
+    if frame is None:
+        return "the frame is gone"
+    if frame.entry != event.entry or frame.wake_at != event.wake_at:
+        return "the frame rests on something else"
+    return None if event.wake_at <= now else "the moment has not come"
+
+
+def _stale_report(frame: Frame | None, event: TaskSucceeded | TaskFailed | TaskLost) -> str | None:
+    if frame is None:
+        return "the frame is gone"
+    task = frame.task
+    if task is None or task.token != event.token:
+        return "the attempt is over"
+    if task.deliveries != event.delivery:
+        return "the delivery is over"
+    if not isinstance(event, TaskLost) and task.claimed_by != event.claimed_by:
+        return "the claim is another's"
+    return None

@@ -1,0 +1,108 @@
+"""What happens when a state fails: retry, or catch, or fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from orchestrator.asl.document import Json
+from orchestrator.asl.errors import StateFailure
+from orchestrator.asl.retries import Catcher, delay_seconds
+from orchestrator.asl.states import Map, Parallel, State, Task
+from orchestrator.execution.dataflow import check_size, placed
+from orchestrator.execution.frame import Retries
+from orchestrator.execution.payload import Payload
+from orchestrator.execution.setback import OutputTooLarge, Setback
+from orchestrator.execution.thread import Thread
+from orchestrator.execution.transition import Transition
+
+
+def evaluation_failed(thread: Thread, failed: StateFailure) -> Setback:
+    """Return what a state meets when it cannot be evaluated."""
+    failure = failed.failure
+    if isinstance(failed, OutputTooLarge):
+        return Setback(failure, terminal=True)
+    cause = (
+        f"An error occurred while executing the state '{thread.state}' "
+        f"(entered at the event id #{thread.entry}). {failure.cause or ''}"
+    )
+    return Setback(replace(failure, cause=cause.rstrip()))
+
+
+def meet(transition: Transition, thread: Thread, setback: Setback) -> None:
+    """Let a frame's state meet a setback: retry, or catch, or fail."""
+    state = transition.state_of(thread)
+    if not isinstance(state, Task | Parallel | Map):
+        thread.fail(setback)
+        return
+    if not retry(transition, thread, state, setback):
+        _give_up(transition, thread, state, setback)
+
+
+def retry(
+    transition: Transition, thread: Thread, state: Task | Parallel | Map, setback: Setback
+) -> bool:
+    """Let the frame rest for a Retrier's pause, if one takes the setback and has attempts left."""
+    for place, retrier in enumerate(state.retry):
+        if not setback.retried_by(retrier):
+            continue
+        counts = (*thread.retries.counts, *[0] * (place + 1 - len(thread.retries.counts)))
+        if counts[place] >= retrier.max_attempts:
+            return False
+        attempt = counts[place] + 1
+        pause = delay_seconds(retrier, attempt, transition.draw("Retry"))
+        thread.retries = Retries(
+            counts=(*counts[:place], attempt, *counts[place + 1 :]),
+            total=thread.retries.total + 1,
+            reported=thread.retries.reported + setback.reported,
+        )
+        thread.rest_on_clock(transition.now + timedelta(seconds=pause))
+        return True
+    return False
+
+
+def _give_up(
+    transition: Transition, thread: Thread, state: Task | Parallel | Map, setback: Setback
+) -> None:
+    if setback.branch:
+        thread.last_event = transition.record(
+            f"{type(state).__name__}StateFailed", thread.last_event, {}
+        )
+    catcher = next((one for one in state.catch if setback.caught_by(one)), None)
+    if catcher is None:
+        thread.fail(setback)
+        return
+    try:
+        _catch(transition, thread, state, catcher, setback)
+    except StateFailure as failed:
+        thread.fail(evaluation_failed(thread, failed))
+
+
+def _catch(
+    transition: Transition, thread: Thread, state: State, catcher: Catcher, setback: Setback
+) -> None:
+    error_output = Payload.of(as_output(setback))
+    leave(
+        transition, thread, state, placed(thread, catcher.result_path, error_output), catcher.next
+    )
+
+
+def as_output(setback: Setback) -> Json:
+    """Return the error output of a setback."""
+    return {"Error": setback.failure.error, "Cause": setback.cause_text}
+
+
+def leave(
+    transition: Transition, thread: Thread, state: State, output: Payload, following: str | None
+) -> None:
+    """Exit a state with an output, for the state that follows or for the end of the frame."""
+    check_size(transition, output, state.name)
+    thread.last_event = transition.record(
+        f"{type(state).__name__}StateExited",
+        thread.last_event,
+        {"name": state.name, "output": output},
+    )
+    if following is None:
+        thread.succeed(output)
+    else:
+        thread.go(following, output)

@@ -1,0 +1,154 @@
+"""Following frames until everything rests: from state to state, from child to parent."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from orchestrator.asl.errors import StateFailure
+from orchestrator.asl.states import (
+    Choice,
+    Fail,
+    Map,
+    Parallel,
+    Pass,
+    Succeed,
+    Task,
+    Wait,
+)
+from orchestrator.execution import fork
+from orchestrator.execution.events import MomentDue, TaskFailed, TaskLost, TaskSucceeded
+from orchestrator.execution.failure import evaluation_failed, meet
+from orchestrator.execution.frame import ExecutionStatus, FrameStatus
+from orchestrator.execution.history import Detail
+from orchestrator.execution.payload import Payload
+from orchestrator.execution.states import (
+    choice,
+    fail,
+    parallel,
+    pass_,
+    succeed,
+    task,
+    wait,
+)
+from orchestrator.execution.states import map as map_
+from orchestrator.execution.thread import Thread
+from orchestrator.execution.transition import Admission, Transition
+
+
+def follow(transition: Transition) -> None:
+    """Follow everything on the agenda until all rests or the execution has ended."""
+    while transition.agenda and not transition.ended:
+        item = transition.agenda.pop()
+        if isinstance(item, Admission):
+            fork.admit(transition, item)
+        elif not item.gone:
+            _advance(transition, item)
+
+
+def _advance(transition: Transition, thread: Thread) -> None:
+    if thread.result is not None:
+        _join(transition, thread, thread.result)
+    while thread.next_state is not None:
+        _enter(transition, thread, thread.next_state)
+    if thread.status is not FrameStatus.ENDED:
+        return
+    if thread.id:
+        fork.settle(transition, thread)
+    else:
+        _end(transition, thread)
+
+
+def _enter(transition: Transition, thread: Thread, name: str) -> None:
+    state = transition.machine.state(name)
+    entry = transition.record(
+        f"{type(state).__name__}StateEntered",
+        thread.last_event,
+        {"name": name, "input": thread.input},
+    )
+    thread.stand(name, entry, transition.now)
+    transition.count_state()
+    if transition.overspent:
+        thread.rest_on_clock(transition.now)
+    else:
+        work(transition, thread)
+
+
+def work(transition: Transition, thread: Thread) -> None:
+    """Do what the state asks for in which a frame stands, for the first time or again."""
+    state = transition.state_of(thread)
+    try:
+        match state:
+            case Task():
+                task.enter(transition, thread, state)
+            case Pass():
+                pass_.enter(transition, thread, state)
+            case Choice():
+                choice.enter(transition, thread, state)
+            case Wait():
+                wait.enter(transition, thread, state)
+            case Succeed():
+                succeed.enter(transition, thread, state)
+            case Fail():
+                fail.enter(transition, thread, state)
+            case Parallel():
+                parallel.enter(transition, thread, state)
+            case Map():
+                map_.enter(transition, thread, state)
+            case _:
+                assert_never(state)
+    except StateFailure as failed:
+        meet(transition, thread, evaluation_failed(thread, failed))
+
+
+def report(
+    transition: Transition,
+    thread: Thread,
+    event: TaskSucceeded | TaskFailed | TaskLost | MomentDue,
+) -> None:
+    """Tell a frame that rests on a task what became of it."""
+    state = transition.state_of(thread)
+    if not isinstance(state, Task):
+        raise TypeError(f"the state {state.name} rests on no task")
+    try:
+        task.resume(transition, thread, state, event)
+    except StateFailure as failed:
+        meet(transition, thread, evaluation_failed(thread, failed))
+    _take_up(transition, thread)
+
+
+def go_on(transition: Transition, thread: Thread) -> None:
+    """Let a frame go on whose moment has come."""
+    work(transition, thread)
+    _take_up(transition, thread)
+
+
+def _take_up(transition: Transition, thread: Thread) -> None:
+    if thread.next_state is not None or thread.status is FrameStatus.ENDED:
+        transition.agenda.append(thread)
+
+
+def _join(transition: Transition, thread: Thread, result: Payload) -> None:
+    state, thread.result = transition.state_of(thread), None
+    try:
+        if isinstance(state, Map):
+            map_.resume(transition, thread, state, result)
+        elif isinstance(state, Parallel):
+            parallel.resume(transition, thread, state, result)
+    except StateFailure as failed:
+        meet(transition, thread, evaluation_failed(thread, failed))
+
+
+def _end(transition: Transition, thread: Thread) -> None:
+    """End the execution as its root frame has ended."""
+    if thread.setback is None:
+        transition.record("ExecutionSucceeded", thread.last_event, {"output": thread.input})
+        transition.end(ExecutionStatus.SUCCEEDED, final_state=thread.state, output=thread.input)
+        return
+    failure = thread.setback.failure
+    details: dict[str, Detail] = {}
+    if failure.error is not None:
+        details["error"] = failure.error
+    if failure.cause is not None:
+        details["cause"] = failure.cause
+    transition.record("ExecutionFailed", thread.last_event, details)
+    transition.end(ExecutionStatus.FAILED, final_state=thread.state, failure=failure)

@@ -1,0 +1,247 @@
+"""Forks: how the children of a Parallel or Map begin, end, and are joined or cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.asl.errors import (
+    EXCEED_TOLERATED_FAILURE_THRESHOLD,
+    RUNTIME,
+    Failure,
+    StateFailure,
+)
+from orchestrator.asl.states import Map, Parallel, State, Task, Wait
+from orchestrator.execution import failure
+from orchestrator.execution.frame import Fork, Frame, FrameStatus, parent_id
+from orchestrator.execution.history import Detail
+from orchestrator.execution.payload import Payload
+from orchestrator.execution.setback import Setback
+from orchestrator.execution.thread import Tally, Thread
+from orchestrator.execution.transition import Admission, Transition
+
+ADMITTED_AT_ONCE = 500
+"""Children that begin in one decision at most, unless others make room for them."""
+
+
+class Terms:
+    """What a Map says about its fork; a Parallel has these defaults."""
+
+    __slots__ = ("max_concurrency", "tolerated_count", "tolerated_percentage")
+
+    def __init__(
+        self,
+        max_concurrency: int = 0,
+        tolerated_count: int | None = None,
+        tolerated_percentage: float | None = None,
+    ) -> None:
+        self.max_concurrency = max_concurrency
+        self.tolerated_count = tolerated_count
+        self.tolerated_percentage = tolerated_percentage
+
+
+def open_fork(
+    transition: Transition,
+    thread: Thread,
+    state: Parallel | Map,
+    inputs: Sequence[Payload],
+    items: Sequence[Payload] | None,
+    terms: Terms,
+) -> None:
+    """Open a fork with one child per input; `items` are those of a Map's iterations."""
+    _check_limits(transition, thread, len(inputs))
+    details: dict[str, Detail] = {"length": len(inputs)} if isinstance(state, Map) else {}
+    entry = transition.record(f"{type(state).__name__}StateStarted", thread.last_event, details)
+    thread.last_event = entry
+    total = len(inputs)
+    fork = Fork(
+        frame=thread.id,
+        entry=entry,
+        total=total,
+        admitted=0,
+        max_concurrency=terms.max_concurrency,
+        tolerated_count=_tolerated_count(terms, total),
+        tolerated_percentage=100.0
+        if terms.tolerated_percentage is None
+        else float(terms.tolerated_percentage),
+    )
+    prefix = fork.prefix
+    children = [
+        Thread(f"{prefix}{n}", given, item=None if items is None else items[n])
+        for n, given in enumerate(inputs)
+    ]
+    tally = transition.open_fork(fork, children)
+    thread.rest_on_children(entry)
+    if total == 0:
+        _join(transition, thread, tally)
+    else:
+        transition.agenda.append(Admission(thread, tally, ADMITTED_AT_ONCE))
+
+
+def _tolerated_count(terms: Terms, total: int) -> int:
+    if terms.tolerated_count is not None:
+        return terms.tolerated_count
+    return 0 if terms.tolerated_percentage is None else total
+
+
+def _check_limits(transition: Transition, thread: Thread, children: int) -> None:
+    limits = transition.limits
+    if children > limits.children:
+        raise StateFailure(RUNTIME, f"A fork of {children} is over the limit of {limits.children}.")
+    if thread.id.count("/") >= limits.nesting:
+        raise StateFailure(RUNTIME, f"Forks are nested more than {limits.nesting} deep.")
+    if transition.frames + children > limits.frames:
+        raise StateFailure(RUNTIME, f"The execution has more than {limits.frames} frames.")
+
+
+# ------------------------------------------------------------------------------------ admission
+
+
+def go_on(transition: Transition, thread: Thread) -> None:
+    """Let the next children of a large fork begin: the moment that its frame has set has come."""
+    thread.wake(None)
+    tally = transition.tally(thread.id)
+    fork = tally.fork
+    room = fork.total - tally.admitted
+    if fork.max_concurrency:
+        room = min(room, fork.max_concurrency - tally.open)
+    transition.require_children(tally, min(room, ADMITTED_AT_ONCE))
+    transition.agenda.append(Admission(thread, tally, ADMITTED_AT_ONCE))
+
+
+def admit(transition: Transition, admission: Admission) -> None:
+    """Let one child begin and come back for the next, or have the frame woken for the rest."""
+    tally, parent = admission.tally, admission.parent
+    if tally.closed or parent.gone:
+        return
+    if admission.left and tally.admits and not transition.spent:
+        admission.left -= 1
+        transition.agenda.append(admission)
+        _begin(transition, tally, tally.fork.entry)
+    else:
+        parent.wake(transition.now if tally.admits else None)
+
+
+def _begin(transition: Transition, tally: Tally, previous: int) -> None:
+    state = transition.fork_state(tally)
+    child = transition.next_child(tally)
+    tally.admitted += 1
+    tally.changed = True
+    if isinstance(state, Map):
+        child.last_event = _record_iteration(transition, state, child, "Started", previous)
+        branch = state.processor
+    else:
+        child.last_event = previous
+        branch = state.branches[child.index]
+    child.go(branch.start_at, child.input)
+    transition.agenda.append(child)
+
+
+def _record_iteration(
+    transition: Transition, state: Map, child: Thread | Frame, what: str, previous: int
+) -> int:
+    return transition.record(
+        f"MapIteration{what}", previous, {"name": state.name, "index": child.index}
+    )
+
+
+# ------------------------------------------------------------------------------------ endings
+
+
+def settle(transition: Transition, child: Thread) -> None:
+    """Count a child that has ended; join the fork, or cancel it, or let another child begin."""
+    tally = transition.tally(parent_id(child.id))
+    state = transition.fork_state(tally)
+    setback = child.setback
+    tally.changed = True
+    if not tally.fresh:
+        tally.threads.append(child)
+    if setback is None:
+        tally.succeeded += 1
+    else:
+        tally.failed += 1
+    if isinstance(state, Map):
+        what = "Succeeded" if setback is None else "Failed"
+        _record_iteration(transition, state, child, what, child.last_event)
+    if setback is not None:
+        if setback.terminal or tally.too_many_failed:
+            _cancel(transition, tally, child, setback)
+            return
+        child.input = Payload.of(failure.as_output(setback))
+    if tally.complete:
+        parent = transition.thread(tally.fork.frame)
+        parent.last_event = child.last_event
+        _join(transition, parent, tally)
+    elif tally.fork.max_concurrency:
+        _replace(transition, tally, child)
+
+
+def _replace(transition: Transition, tally: Tally, ended: Thread) -> None:
+    if not tally.admits:
+        return
+    if transition.spent:
+        transition.thread(tally.fork.frame).wake(transition.now)
+    else:
+        _begin(transition, tally, ended.last_event)
+
+
+def _join(transition: Transition, parent: Thread, tally: Tally) -> None:
+    """Hand the outputs of all children to the frame that rests on them, and let them go."""
+    state = transition.fork_state(tally)
+    parent.result = Payload.array(transition.outputs(tally))
+    transition.close_fork(tally, tally.fork.total)
+    transition.record(f"{type(state).__name__}StateSucceeded", parent.last_event, {})
+    parent.changed = True
+    parent.fork = None
+    transition.agenda.append(parent)
+
+
+def _cancel(transition: Transition, tally: Tally, failed: Thread, setback: Setback) -> None:
+    """End a fork because a child has failed: the others are aborted, its frame meets that."""
+    previous = failed.last_event
+    _record_abort(transition, failed, previous, (Task, Wait))
+    frames = tally.fork.total
+    if tally.open:
+        below = transition.below(tally)
+        frames = len(below)
+        for frame_id in sorted(below, key=_natural):
+            place = below[frame_id]
+            if place.status is FrameStatus.RESTING and frame_id != failed.id:
+                _abort(transition, place, previous)
+    transition.close_fork(tally, frames)
+    parent = transition.thread(tally.fork.frame)
+    parent.last_event = previous
+    parent.changed = True
+    parent.fork = None
+    failure.meet(transition, parent, _of_the_fork(tally, setback))
+    transition.agenda.append(parent)
+
+
+def _of_the_fork(tally: Tally, setback: Setback) -> Setback:
+    if not tally.tolerant or setback.terminal or setback.failure.error == RUNTIME:
+        return Setback(setback.failure, terminal=setback.terminal, branch=True)
+    cause = "The specified tolerated failure threshold was exceeded"
+    return Setback(Failure(EXCEED_TOLERATED_FAILURE_THRESHOLD, cause), branch=True)
+
+
+def _abort(transition: Transition, place: Thread | Frame, previous: int) -> None:
+    """Record that a frame is aborted: its iteration and the state in which it stands."""
+    parent = transition.standing(parent_id(place.id))
+    around = transition.machine.state(parent.state or "")
+    if isinstance(around, Map):
+        _record_iteration(transition, around, place, "Aborted", previous)
+    _record_abort(transition, place, previous, (Task, Wait, Parallel, Map))
+
+
+def _record_abort(
+    transition: Transition, place: Thread | Frame, previous: int, types: tuple[type[State], ...]
+) -> None:
+    """Record that a state is aborted; a fork that failed has said so itself."""
+    state = None if place.state is None else transition.machine.state(place.state)
+    if isinstance(state, types):
+        transition.record(f"{type(state).__name__}StateAborted", previous, {})
+
+
+def _natural(frame_id: str) -> tuple[tuple[int, int], ...]:
+    """Return what sorts frames as they were opened, a parent before its children."""
+    steps = frame_id.split("/")[1:]
+    return tuple((int(entry), int(index)) for entry, index in (one.split(".") for one in steps))

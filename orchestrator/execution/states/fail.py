@@ -1,0 +1,33 @@
+"""Fail: end the machine, or only its branch, with an error."""
+
+from __future__ import annotations
+
+from orchestrator.asl.document import show
+from orchestrator.asl.errors import RUNTIME, StateFailure
+from orchestrator.asl.expressions import Expression
+from orchestrator.asl.states import Fail
+from orchestrator.execution.failure import meet
+from orchestrator.execution.setback import Setback, bounded
+from orchestrator.execution.thread import Thread
+from orchestrator.execution.transition import Transition
+
+
+def enter(transition: Transition, thread: Thread, state: Fail) -> None:
+    """End the frame with the error that the state names."""
+    error, cause = state.error, state.cause
+    if state.error_path is not None:
+        error = _text(transition, thread, state.error_path, "ErrorPath")
+    if state.cause_path is not None:
+        cause = _text(transition, thread, state.cause_path, "CausePath")
+    meet(transition, thread, Setback(bounded(error, cause, transition.limits)))
+
+
+def _text(transition: Transition, thread: Thread, expression: Expression, field: str) -> str:
+    value = expression.value(
+        field, thread.input.value, transition.context(thread), transition.draw(field)
+    )
+    if not isinstance(value, str):
+        raise StateFailure(
+            RUNTIME, f"The field '{field}' must come to a string but came to {show(value)}"
+        )
+    return value

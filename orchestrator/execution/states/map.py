@@ -1,0 +1,100 @@
+"""Map: a fork with one child per item."""
+
+from __future__ import annotations
+
+from orchestrator.asl.document import Json, show
+from orchestrator.asl.errors import RUNTIME, StateFailure
+from orchestrator.asl.paths import Path
+from orchestrator.asl.states import Map
+from orchestrator.execution import dataflow
+from orchestrator.execution.failure import leave
+from orchestrator.execution.fork import Terms, open_fork
+from orchestrator.execution.payload import Payload
+from orchestrator.execution.thread import Thread
+from orchestrator.execution.transition import Transition
+
+
+def enter(transition: Transition, thread: Thread, state: Map) -> None:
+    """Open the fork; ItemSelector makes each iteration's input."""
+    if state.unsupported:
+        raise StateFailure(RUNTIME, f"{', '.join(state.unsupported)} comes with a later release.")
+    given = dataflow.effective_input(transition, thread, state)
+    terms = _terms(transition, thread, state, given)
+    items = [Payload.of(item) for item in _items(transition, thread, state, given)]
+    open_fork(
+        transition, thread, state, _inputs(transition, thread, state, given, items), items, terms
+    )
+
+
+def resume(transition: Transition, thread: Thread, state: Map, result: Payload) -> None:
+    """Leave with the outputs of the iterations, by index."""
+    output = dataflow.output(transition, thread, state, result)
+    leave(transition, thread, state, output, state.next)
+
+
+def _items(transition: Transition, thread: Thread, state: Map, given: Payload) -> list[Json]:
+    path = state.items_path
+    items = path.read(given.value, transition.context(thread))
+    if not isinstance(items, list):
+        text = path.text[1:] if path.text.startswith("$$") else path.text
+        raise StateFailure(RUNTIME, f'Reference path "{text}" must point to array.')
+    return items
+
+
+def _inputs(
+    transition: Transition, thread: Thread, state: Map, given: Payload, items: list[Payload]
+) -> list[Payload]:
+    selector = state.item_selector
+    if selector is None:
+        return items
+    inputs: list[Payload] = []
+    for index, item in enumerate(items):
+        context = transition.context(thread, (index, item))
+        draw = transition.draw(f"ItemSelector/{index}")
+        inputs.append(Payload.of(selector.render(given.value, context, draw)))
+    return inputs
+
+
+# ---------------------------------------------------------------------------------------- terms
+
+
+def _terms(transition: Transition, thread: Thread, state: Map, given: Payload) -> Terms:
+    def read(path: Path | None) -> Json:
+        return None if path is None else path.read(given.value, transition.context(thread))
+
+    concurrency, count = state.max_concurrency, state.tolerated_failure_count
+    percentage = state.tolerated_failure_percentage
+    if state.max_concurrency_path is not None:
+        path = state.max_concurrency_path
+        concurrency = _natural(read(path), path, "MaxConcurrency")
+    if state.tolerated_failure_count_path is not None:
+        path = state.tolerated_failure_count_path
+        count = _natural(read(path), path, "ToleratedFailureCount")
+    if state.tolerated_failure_percentage_path is not None:
+        path = state.tolerated_failure_percentage_path
+        percentage = _percentage(read(path), path)
+    return Terms(concurrency, count, percentage)
+
+
+def _natural(value: Json, path: Path, field: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _unusable(field, value, path, "integer")
+    if value < 0:
+        raise StateFailure(RUNTIME, f"{field} cannot be negative.")
+    return value
+
+
+def _percentage(value: Json, path: Path) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _unusable("ToleratedFailurePercentage", value, path, "number")
+    if not 0 <= value <= 100:  # noqa: PLR2004  # per cent
+        raise StateFailure(RUNTIME, "ToleratedFailurePercentage must be between 0 and 100.")
+    return float(value)
+
+
+def _unusable(field: str, value: Json, path: Path, kind: str) -> StateFailure:
+    shown = value if isinstance(value, str) else show(value)
+    return StateFailure(
+        RUNTIME,
+        f'The {field}Path field refers to value "{shown}" which is not a valid {kind}: {path.text}',
+    )

@@ -1,0 +1,25 @@
+"""Parallel: a fork with one child per branch."""
+
+from __future__ import annotations
+
+from orchestrator.asl.states import Parallel
+from orchestrator.execution import dataflow
+from orchestrator.execution.failure import leave
+from orchestrator.execution.fork import Terms, open_fork
+from orchestrator.execution.payload import Payload
+from orchestrator.execution.thread import Thread
+from orchestrator.execution.transition import Transition
+
+
+def enter(transition: Transition, thread: Thread, state: Parallel) -> None:
+    """Open the fork; every branch has the same input."""
+    given = dataflow.effective_input(transition, thread, state)
+    given = dataflow.parameters(transition, thread, state, given)
+    dataflow.check_size(transition, given, state.name)
+    open_fork(transition, thread, state, [given] * len(state.branches), None, Terms())
+
+
+def resume(transition: Transition, thread: Thread, state: Parallel, result: Payload) -> None:
+    """Leave with the outputs of the branches, in their order."""
+    output = dataflow.output(transition, thread, state, result)
+    leave(transition, thread, state, output, state.next)

@@ -1,0 +1,216 @@
+"""Task: rest until a handler has done the work, or failed, or been silent for too long."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from hashlib import sha256
+from uuid import UUID
+
+from orchestrator.asl.document import Json, show
+from orchestrator.asl.errors import DATA_LIMIT_EXCEEDED, RUNTIME, TIMEOUT, Failure, StateFailure
+from orchestrator.asl.paths import Path
+from orchestrator.asl.resources import Kind, Resource
+from orchestrator.asl.states import Task
+from orchestrator.execution import attempt, dataflow, frame, lambdas
+from orchestrator.execution.events import MomentDue, TaskFailed, TaskLost, TaskSucceeded
+from orchestrator.execution.failure import leave, meet
+from orchestrator.execution.history import Detail
+from orchestrator.execution.payload import Payload
+from orchestrator.execution.setback import OutputTooLarge, Setback, bounded
+from orchestrator.execution.thread import Thread
+from orchestrator.execution.transition import Transition
+
+MOST_SECONDS = 99_999_999
+"""The longest time limit."""
+
+INVALID_RESULT = "Task.InvalidResult"
+WORKER_LOST = "Task.WorkerLost"
+DELIVERIES_SPENT = "Task.DeliveriesSpent"
+_OF_LAMBDA = {
+    INVALID_RESULT: lambdas.UNKNOWN,
+    WORKER_LOST: lambdas.UNKNOWN,
+    DELIVERIES_SPENT: lambdas.SERVICE_EXCEPTION,
+}
+
+
+def enter(transition: Transition, thread: Thread, state: Task) -> None:
+    """Schedule an attempt."""
+    resource = state.resource
+    if resource.waits_for_token:
+        raise StateFailure(RUNTIME, "waitForTaskToken comes with a later release.")
+    given = dataflow.effective_input(transition, thread, state)
+    parameters = dataflow.parameters(transition, thread, state, given)
+    dataflow.check_size(transition, parameters, state.name)
+    timeout = _seconds(transition, thread, given, state.timeout_seconds, state.timeout_seconds_path)
+    heartbeat = _seconds(
+        transition, thread, given, state.heartbeat_seconds, state.heartbeat_seconds_path
+    )
+    task = frame.Task(
+        resource=_served_by(resource, parameters),
+        token=transition.token(),
+        attempt=thread.retries.total + 1,
+        key=_key(transition, thread),
+        arguments=_arguments(resource, parameters),
+        ready_at=transition.now,
+        heartbeat_seconds=heartbeat,
+    )
+    settings: dict[str, Detail] = {}
+    if timeout is not None:
+        settings["timeoutInSeconds"] = timeout
+    if heartbeat is not None:
+        settings["heartbeatInSeconds"] = heartbeat
+    role = _role(transition, thread, state, given)
+    if role is not None:
+        settings["taskCredentials"] = {"roleArn": role}
+    attempt.record_scheduled(transition, thread, resource, parameters, settings)
+    limit = None if timeout is None else transition.now + timedelta(seconds=timeout)
+    thread.rest_on_task(task, limit)
+
+
+def resume(
+    transition: Transition,
+    thread: Thread,
+    state: Task,
+    event: TaskSucceeded | TaskFailed | TaskLost | MomentDue,
+) -> None:
+    """Go on with what became of the attempt."""
+    match event:
+        case TaskSucceeded():
+            _succeed(transition, thread, state, event)
+        case TaskFailed():
+            _fail(transition, thread, state, event)
+        case TaskLost():
+            _lose(transition, thread, state)
+        case MomentDue():
+            _time_out(transition, thread, state)
+
+
+# ---------------------------------------------------------------------------------- scheduling
+
+
+def _seconds(
+    transition: Transition, thread: Thread, given: Payload, seconds: int | None, path: Path | None
+) -> int | None:
+    if path is None:
+        return seconds
+    value = path.read(given.value, transition.context(thread))
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MOST_SECONDS:
+        raise StateFailure(
+            RUNTIME, f"The path {path.text} must lead to a positive integer but found {show(value)}"
+        )
+    return value
+
+
+def _served_by(resource: Resource, parameters: Payload) -> str:
+    match resource.kind:
+        case Kind.CELERY | Kind.ACTIVITY:
+            return resource.text
+        case Kind.LAMBDA_ARN:
+            return f"lambda:{resource.name}"
+        case Kind.LAMBDA_INVOKE:
+            return f"lambda:{lambdas.function_name(parameters.value)}"
+        case Kind.SERVICE:
+            return resource.name
+
+
+def _arguments(resource: Resource, parameters: Payload) -> Payload:
+    if resource.kind is Kind.LAMBDA_INVOKE:
+        return lambdas.event_of(parameters.value)
+    return parameters
+
+
+def _key(transition: Transition, thread: Thread) -> str:
+    """Return the same key until an attempt of this entry has reported that it failed."""
+    execution = transition.view.execution.id
+    text = f"{execution}/{thread.entry}/{thread.retries.reported}/{thread.state}"
+    return str(UUID(bytes=sha256(text.encode("utf-8", "surrogatepass")).digest()[:16], version=5))
+
+
+def _role(transition: Transition, thread: Thread, state: Task, given: Payload) -> str | None:
+    if state.credentials is None:
+        return None
+    credentials = state.credentials.render(
+        given.value, transition.context(thread), transition.draw("Credentials")
+    )
+    role: Json = credentials.get("RoleArn") if isinstance(credentials, dict) else None
+    return role if isinstance(role, str) else None
+
+
+# ------------------------------------------------------------------------------------ outcomes
+
+
+def _succeed(transition: Transition, thread: Thread, state: Task, event: TaskSucceeded) -> None:
+    resource, task = state.resource, _task(thread)
+    attempt.record_started(transition, thread, resource, task.claimed_by, event.started_at)
+    result = event.result
+    if not result.fits(transition.limits.document_bytes):
+        _too_large(transition, thread, resource)
+        return
+    if resource.kind is Kind.LAMBDA_INVOKE:
+        result = lambdas.invoked(result, task.key)
+    attempt.record_succeeded(transition, thread, resource, result)
+    output = dataflow.output(transition, thread, state, result)
+    leave(transition, thread, state, output, state.next)
+
+
+def _too_large(transition: Transition, thread: Thread, resource: Resource) -> None:
+    """Fail the attempt: too large a result is the task's failure, which can be caught."""
+    name = resource.text
+    if resource.kind in (Kind.LAMBDA_INVOKE, Kind.SERVICE):
+        name = resource.resource_type
+    failure = Failure(DATA_LIMIT_EXCEEDED, OutputTooLarge(name).failure.cause)
+    attempt.record_failed(transition, thread, resource, failure)
+    meet(transition, thread, Setback(failure, reported=True))
+
+
+def _fail(transition: Transition, thread: Thread, state: Task, event: TaskFailed) -> None:
+    resource, task = state.resource, _task(thread)
+    attempt.record_started(transition, thread, resource, task.claimed_by, event.started_at)
+    error, cause = _worded(resource, event.error), event.cause
+    if _is_lambda(resource):
+        cause = lambdas.cause_of(error, cause, task.key)
+    failure = bounded(error, cause, transition.limits)
+    attempt.record_failed(transition, thread, resource, failure)
+    meet(transition, thread, Setback(failure, reported=True))
+
+
+def _lose(transition: Transition, thread: Thread, state: Task) -> None:
+    resource, task = state.resource, _task(thread)
+    attempt.record_started(transition, thread, resource, task.claimed_by, transition.now)
+    if task.at_most_once:
+        error, cause = WORKER_LOST, "The worker was lost; the task may or may not have run."
+    else:
+        error, cause = DELIVERIES_SPENT, f"The task was lost {task.deliveries} times."
+    failure = Failure(_worded(resource, error), cause)
+    attempt.record_failed(transition, thread, resource, failure)
+    meet(transition, thread, Setback(failure, unknown=task.at_most_once))
+
+
+def _time_out(transition: Transition, thread: Thread, state: Task) -> None:
+    task, limit = _task(thread), thread.timeout_at
+    claimed = task.deliveries > 0
+    if claimed:
+        attempt.record_started(transition, thread, state.resource, task.claimed_by, transition.now)
+    attempt.record_timed_out(transition, thread, state.resource)
+    setback = Setback(
+        Failure(TIMEOUT),
+        unknown=task.at_most_once and claimed,
+        heartbeat=limit is None or limit > transition.now,
+    )
+    meet(transition, thread, setback)
+
+
+def _task(thread: Thread) -> frame.Task:
+    if thread.task is None:
+        raise ValueError("the frame rests on no task")
+    return thread.task
+
+
+def _is_lambda(resource: Resource) -> bool:
+    return resource.kind in (Kind.LAMBDA_ARN, Kind.LAMBDA_INVOKE)
+
+
+def _worded(resource: Resource, error: str) -> str:
+    return _OF_LAMBDA.get(error, error) if _is_lambda(resource) else error

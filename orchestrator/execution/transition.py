@@ -1,0 +1,361 @@
+"""What one decision does, collected while it is made.
+
+Mutable inside, frozen outside: the frames that move, the tallies of their forks, the history, and
+what is still to be followed. Knows no state type but those that open forks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+
+from orchestrator.asl.document import Json
+from orchestrator.asl.draw import Draw
+from orchestrator.asl.errors import RUNTIME, Failure
+from orchestrator.asl.limits import Limits
+from orchestrator.asl.machine import Machine
+from orchestrator.asl.paths import ContextSource
+from orchestrator.asl.states import Map, Parallel, State
+from orchestrator.asl.states import Task as TaskState
+from orchestrator.execution.commands import Command, RingBell, WakeAt
+from orchestrator.execution.context import context_object, moment_text
+from orchestrator.execution.decision import Decision, FrameUpdate, Missing, Seen, View
+from orchestrator.execution.frame import Execution, ExecutionStatus, Fork, Frame, Phase, lineage
+from orchestrator.execution.history import Detail, HistoryEvent
+from orchestrator.execution.payload import Payload
+from orchestrator.execution.thread import Tally, Thread
+
+
+class NeedsMore(Exception):
+    """The view does not hold what the decision depends on."""
+
+    def __init__(self, missing: Missing) -> None:
+        super().__init__(missing)
+        self.missing = missing
+
+
+class HistoryFull(Exception):
+    """The next event is the last that the history may hold."""
+
+
+class Admission:
+    """Children of a fork that may still begin in this decision, and how many at most."""
+
+    __slots__ = ("left", "parent", "tally")
+
+    def __init__(self, parent: Thread, tally: Tally, left: int) -> None:
+        self.parent = parent
+        self.tally = tally
+        self.left = left
+
+
+class Transition:
+    """One transition of one execution, from what was seen of it to what is decided."""
+
+    def __init__(
+        self, machine: Machine, view: View, now: datetime, bits: bytes, limits: Limits
+    ) -> None:
+        self.machine = machine
+        self.view = view
+        self.now = max(now, view.execution.last_event_at)
+        self.limits = limits
+        self.agenda: list[Thread | Admission] = []
+        """What is still to be followed; the last comes first."""
+        self.frames = view.execution.frames
+        self._threads: dict[str, Thread] = {}
+        self._tallies: dict[str, Tally] = {}
+        self._closed: list[Tally] = []
+        self._history: list[HistoryEvent] = []
+        self._next_event_id = view.execution.next_event_id
+        self._states = 0
+        self._bits = bits
+        self._tokens = 0
+        self._ended: Execution | None = None
+        self._output: Payload | None = None
+
+    # -------------------------------------------------------------------------------- history
+
+    def record(
+        self,
+        event_type: str,
+        previous: int,
+        details: Mapping[str, Detail],
+        at: datetime | None = None,
+    ) -> int:
+        """Record an event and return its id."""
+        most = self.limits.history_events
+        if most is not None and self._next_event_id >= most:
+            raise HistoryFull
+        return self._append(event_type, previous, details, at or self.now)
+
+    def _append(
+        self, event_type: str, previous: int, details: Mapping[str, Detail], at: datetime
+    ) -> int:
+        event_id = self._next_event_id
+        self._next_event_id = event_id + 1
+        self._history.append(HistoryEvent(event_id, previous, at, event_type, details))
+        return event_id
+
+    # --------------------------------------------------------------------------------- frames
+
+    def thread(self, frame_id: str) -> Thread:
+        """Return a frame that is in hand."""
+        thread = self._threads.get(frame_id)
+        if thread is None:
+            thread = self._threads[frame_id] = Thread.of(self.view.frames[frame_id])
+        return thread
+
+    def create(self, thread: Thread) -> None:
+        """Take up a new frame."""
+        thread.changed = True
+        self._threads[thread.id] = thread
+
+    def state_of(self, thread: Thread) -> State:
+        """Return the state in which a frame stands."""
+        return self.machine.state(thread.state or "")
+
+    def count_state(self) -> None:
+        """Count a state that is entered."""
+        self._states += 1
+
+    @property
+    def spent(self) -> bool:
+        """Whether this decision has entered as many states as one may."""
+        return self._states >= self.limits.states_per_transaction
+
+    @property
+    def overspent(self) -> bool:
+        """Whether the state entered last is one too many to be carried out now."""
+        return self._states > self.limits.states_per_transaction
+
+    def token(self) -> str:
+        """Return a new token, as random as the bits that were handed in."""
+        self._tokens += 1
+        return sha256(self._bits + self._tokens.to_bytes(4, "big")).hexdigest()
+
+    def draw(self, place: str) -> Draw:
+        """Return the draws of an evaluation, the same when the decision is computed again."""
+        return Draw(f"{self.view.execution.id}/{self._next_event_id}/{place}".encode())
+
+    # -------------------------------------------------------------------------------- context
+
+    def context(self, thread: Thread, item: tuple[int, Payload] | None = None) -> ContextSource:
+        """Return where an evaluation finds the context object; ItemSelector hands in its item."""
+        return partial(self._context, thread, item)
+
+    def _context(self, thread: Thread, item: tuple[int, Payload] | None) -> Json:
+        about: dict[str, Json] = {
+            "Name": thread.state,
+            "EnteredTime": moment_text(thread.entered_at or self.now),
+        }
+        if isinstance(self.state_of(thread), TaskState | Parallel | Map):
+            about["RetryCount"] = thread.retries.total
+        view = self.view
+        here = item or self._item_around(thread.id)
+        return context_object(view.execution, view.scope, view.input, about, here)
+
+    def _item_around(self, frame_id: str) -> tuple[int, Payload] | None:
+        for one in reversed(lineage(frame_id)):
+            item = self.standing(one).item
+            if item is not None:
+                return int(one.rsplit(".", 1)[1]), item
+        return None
+
+    def standing(self, frame_id: str) -> Thread | Frame:
+        """Return a frame as it stands now, only to look at it."""
+        return self._threads.get(frame_id) or self.view.frames[frame_id]
+
+    # ---------------------------------------------------------------------------------- forks
+
+    def open_fork(self, fork: Fork, children: list[Thread]) -> Tally:
+        """Take up a new fork with its children, all of them pending."""
+        tally = Tally(fork, fresh=True)
+        tally.threads = children
+        self._tallies[fork.frame] = tally
+        self.frames += len(children)
+        for child in children:
+            self.create(child)
+        return tally
+
+    def tally(self, frame_id: str) -> Tally:
+        """Return the tally of the fork that a frame rests on."""
+        tally = self._tallies.get(frame_id)
+        if tally is None:
+            tally = self._tallies[frame_id] = Tally(self.view.forks[frame_id], fresh=False)
+        return tally
+
+    def fork_state(self, tally: Tally) -> Parallel | Map:
+        """Return the state that opened a fork."""
+        state = self.machine.state(self.standing(tally.fork.frame).state or "")
+        if not isinstance(state, Parallel | Map):
+            raise TypeError(f"the state {state.name} opens no fork")
+        return state
+
+    def require_children(self, tally: Tally, count: int) -> None:
+        """Ask for the next children to begin unless they are in hand."""
+        prefix = tally.fork.prefix
+        ids = [f"{prefix}{tally.admitted + n}" for n in range(count)]
+        missing = [one for one in ids if one not in self._threads and one not in self.view.frames]
+        if missing:
+            raise NeedsMore(Missing(frames=tuple(missing)))
+
+    def next_child(self, tally: Tally) -> Thread:
+        """Return the next child of a fork to begin."""
+        if tally.fresh:
+            return tally.threads[tally.admitted]
+        self.require_children(tally, 1)
+        child = self.thread(f"{tally.fork.prefix}{tally.admitted}")
+        tally.threads.append(child)
+        return child
+
+    def outputs(self, tally: Tally) -> list[Payload]:
+        """Return what the children of a fork have ended with, by index."""
+        if tally.fresh:
+            return [thread.input for thread in tally.threads]
+        self._require_below(tally)
+        prefix = tally.fork.prefix
+        return [self.standing(f"{prefix}{n}").input for n in range(tally.fork.total)]
+
+    def below(self, tally: Tally) -> dict[str, Thread | Frame]:
+        """Return all frames under a fork as they stand now; asks for those not in hand."""
+        found: dict[str, Thread | Frame] = {}
+        if not tally.fresh:
+            self._require_below(tally)
+            prefix = tally.fork.prefix
+            over = tuple(closed.fork.prefix for closed in self._closed)
+            found = {
+                one: self.standing(one)
+                for one in self.view.frames
+                if one.startswith(prefix) and not one.startswith(over)
+            }
+        for thread in self._in_hand(tally):
+            found[thread.id] = thread
+        return {
+            one: place
+            for one, place in found.items()
+            if not (isinstance(place, Thread) and place.gone)
+        }
+
+    def _require_below(self, tally: Tally) -> None:
+        if tally.fork.prefix not in self.view.below:
+            raise NeedsMore(Missing(below=(tally.fork.prefix,)))
+
+    def _in_hand(self, tally: Tally) -> Iterator[Thread]:
+        for thread in tally.threads:
+            yield thread
+            inner = None if thread.fork is None else self._tallies.get(thread.id)
+            if inner is not None:
+                yield from self._in_hand(inner)
+
+    def close_fork(self, tally: Tally, frames: int) -> None:
+        """Let a fork and everything under it go; `frames` tells how many frames that are."""
+        for thread in self._in_hand(tally):
+            thread.gone = True
+            if thread.fork is not None and thread.id in self._tallies:
+                self._tallies[thread.id].closed = True
+        tally.closed = True
+        del self._tallies[tally.fork.frame]
+        self.frames = max(self.frames - frames, 1)
+        if not tally.fresh:
+            self._closed.append(tally)
+
+    # ------------------------------------------------------------------------------- outcome
+
+    def end(
+        self,
+        status: ExecutionStatus,
+        *,
+        final_state: str | None,
+        failure: Failure | None = None,
+        output: Payload | None = None,
+    ) -> None:
+        """End the execution."""
+        self._ended = replace(
+            self.view.execution,
+            status=status,
+            phase=Phase.ENDED,
+            ended_at=self.now,
+            final_state=final_state,
+            error=None if failure is None else failure.error,
+            cause=None if failure is None else failure.cause,
+        )
+        self._output = output
+
+    def overflow(self, final_state: str | None) -> None:
+        """End the execution because its history is full; this is its last event."""
+        most = self.limits.history_events
+        cause = f"The execution reached the maximum number of history events ({most})."
+        previous = self._next_event_id - 1
+        self._append("ExecutionFailed", previous, {"error": RUNTIME, "cause": cause}, self.now)
+        failure = Failure(RUNTIME, cause)
+        self.end(ExecutionStatus.FAILED, final_state=final_state, failure=failure)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the execution has ended."""
+        return self._ended is not None
+
+    def decision(self) -> Decision:
+        """Return what was decided."""
+        before = self.view.execution
+        after = replace(
+            self._ended or before,
+            version=before.version + 1,
+            next_event_id=self._next_event_id,
+            last_event_at=self.now,
+            frames=0 if self._ended else self.frames,
+        )
+        history = tuple(self._history)
+        if self._ended is not None:
+            return Decision(before.version, after, history=history, output=self._output)
+        return self._going_on(before.version, after, history)
+
+    def _going_on(
+        self, seen_version: int, after: Execution, history: tuple[HistoryEvent, ...]
+    ) -> Decision:
+        inserted: list[Frame] = []
+        updated: list[FrameUpdate] = []
+        for thread in self._threads.values():
+            if thread.gone or not thread.changed:
+                continue
+            if thread.before is None:
+                inserted.append(thread.frame())
+            else:
+                updated.append(FrameUpdate(thread.frame(), _seen(thread.before)))
+        tallies = self._tallies.values()
+        return Decision(
+            seen_version=seen_version,
+            execution=after,
+            inserted=tuple(inserted),
+            updated=tuple(updated),
+            removed=tuple(tally.fork.prefix for tally in self._closed),
+            forks_inserted=tuple(one.value() for one in tallies if one.fresh and not one.closed),
+            forks_updated=tuple(
+                one.value() for one in tallies if one.changed and not one.fresh and not one.closed
+            ),
+            forks_removed=tuple((one.fork.frame, one.fork.entry) for one in self._closed),
+            history=history,
+            commands=self._commands(),
+        )
+
+    def _commands(self) -> tuple[Command, ...]:
+        commands: list[Command] = []
+        earliest: datetime | None = None
+        for thread in self._threads.values():
+            if thread.gone or not thread.changed:
+                continue
+            if thread.task is not None:
+                commands.append(RingBell(thread.task.resource))
+            if thread.wake_at is not None and (earliest is None or thread.wake_at < earliest):
+                earliest = thread.wake_at
+        return (*commands, WakeAt(earliest)) if earliest is not None else tuple(commands)
+
+
+def _seen(frame: Frame) -> Seen:
+    task = frame.task
+    if task is None:
+        return Seen(None, 0, frame.wake_at)
+    return Seen(task.token, task.deliveries, frame.wake_at)

@@ -1,0 +1,432 @@
+"""A world in memory: a store of dictionaries, scripted handlers, and a clock that jumps.
+
+It drives `begin` and `decide` only, hands them no more than a store would, and checks with every
+decision that it could be stored: nothing twice, nothing unknown, no gap in the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+from orchestrator.asl import document
+from orchestrator.asl.definition import parse
+from orchestrator.asl.document import Json
+from orchestrator.asl.limits import DEFAULT, Limits
+from orchestrator.asl.machine import Machine
+from orchestrator.execution.decide import begin, decide
+from orchestrator.execution.decision import Decision, Missing, Stale, View
+from orchestrator.execution.events import (
+    DeadlinePassed,
+    Event,
+    MomentDue,
+    StopRequested,
+    TaskFailed,
+    TaskLost,
+    TaskSucceeded,
+    frame_of,
+)
+from orchestrator.execution.frame import (
+    Execution,
+    ExecutionStatus,
+    Fork,
+    Frame,
+    FrameStatus,
+    Phase,
+    Scope,
+    lineage,
+    parent_id,
+)
+from orchestrator.execution.history import HistoryEvent, decode, encode
+from orchestrator.execution.payload import Payload
+
+START = datetime(2026, 11, 30, 12, tzinfo=UTC)
+LEASE = timedelta(seconds=30)
+
+
+@dataclass(frozen=True)
+class Returned:
+    value: Json
+    after_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Raised:
+    error: str
+    cause: str | None = None
+    after_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The worker dies."""
+
+
+@dataclass(frozen=True)
+class Hung:
+    """The handler never reports, while its worker lives."""
+
+
+Outcome = Returned | Raised | Lost | Hung
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a handler is called with."""
+
+    frame: str
+    state: str
+    resource: str
+    input: Json
+    attempt: int
+    delivery: int
+    key: str
+
+
+Handler = Callable[[Call], Outcome]
+
+
+def echo(call: Call) -> Outcome:
+    return Returned(call.input)
+
+
+def machine_of(definition: Json | str, limits: Limits = DEFAULT) -> Machine:
+    text = definition if isinstance(definition, str) else document.write(definition)
+    parsed = parse(text, limits)
+    assert parsed.machine is not None, [str(finding) for finding in parsed.findings]
+    return parsed.machine
+
+
+class StuckError(Exception):
+    """Nothing will ever wake the execution."""
+
+
+@dataclass
+class World:
+    definition: Json | str
+    handler: Handler = echo
+    limits: Limits = DEFAULT
+    at_most_once: bool = False
+    name: str = "run"
+    number: int = 1
+    served: bool = True
+    """Whether any worker claims what is ready."""
+
+    machine: Machine = field(init=False)
+    now: datetime = field(default=START, init=False)
+    execution: Execution = field(init=False)
+    frames: dict[str, Frame] = field(default_factory=dict, init=False)
+    forks: dict[str, Fork] = field(default_factory=dict, init=False)
+    history: list[HistoryEvent] = field(default_factory=list, init=False)
+    decisions: list[Decision] = field(default_factory=list, init=False)
+    calls: list[Call] = field(default_factory=list, init=False)
+    missing: list[Missing] = field(default_factory=list, init=False)
+    input: Payload = field(init=False)
+    output: Payload | None = field(default=None, init=False)
+    reports: list[tuple[datetime, int, Event]] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self.machine = machine_of(self.definition, self.limits)
+
+    # ------------------------------------------------------------------------------- the outside
+
+    def start(self, given: Json = None) -> World:
+        self.input = Payload.parse(document.write({} if given is None else given))
+        self.execution = Execution(
+            id=self.number,
+            machine="machine",
+            revision=1,
+            name=self.name,
+            status=ExecutionStatus.RUNNING,
+            phase=Phase.OPEN,
+            version=0,
+            next_event_id=1,
+            started_at=self.now,
+            last_event_at=self.now,
+        )
+        self.commit(
+            begin(
+                self.machine,
+                self.execution,
+                Scope(),
+                self.input,
+                self.now,
+                self.bits(),
+                self.limits,
+            )
+        )
+        return self
+
+    def run(self, given: Json = None, *, most: int = 100_000) -> World:
+        self.start(given)
+        return self.finish(most=most)
+
+    def finish(self, *, most: int = 100_000) -> World:
+        for _ in range(most):
+            if self.execution.ended_at is not None:
+                return self
+            self.step()
+        raise StuckError("it goes on for ever")
+
+    def step(self) -> None:
+        """Let the next thing happen that will happen."""
+        if self.served:
+            self.claim()
+        event = self.next_event()
+        if event is None:
+            raise StuckError(f"nothing wakes {sorted(self.frames)}")
+        self.tell(event)
+
+    def tell(self, event: Event) -> Decision | Stale:
+        """Hand an event to `decide`, as the engine does, and store what is decided."""
+        view = self.view(frame_of(event))
+        for _ in range(10):
+            decided = decide(self.machine, view, event, self.now, self.bits(), self.limits)
+            match decided:
+                case Missing():
+                    self.missing.append(decided)
+                    view = self.read_more(view, decided)
+                case Decision():
+                    self.commit(decided)
+                    return decided
+                case Stale():
+                    return decided
+        raise StuckError("the decision is never satisfied")
+
+    def stop(self, error: str | None = None, cause: str | None = None) -> World:
+        self.tell(StopRequested(self.number, error, cause))
+        return self
+
+    # --------------------------------------------------------------------------------- happenings
+
+    def claim(self) -> None:
+        for frame in list(self.frames.values()):
+            task = frame.task
+            if task is not None and task.claimed_by is None and task.ready_at <= self.now:
+                self.claim_one(frame)
+
+    def claim_one(self, frame: Frame) -> Frame:
+        task = frame.task
+        assert task is not None
+        claimed = replace(
+            task,
+            claimed_by="worker",
+            deliveries=task.deliveries + 1,
+            at_most_once=self.at_most_once,
+            lease_until=self.now + LEASE,
+        )
+        moments = [frame.timeout_at] if frame.timeout_at else []
+        if task.heartbeat_seconds is not None:
+            moments.append(self.now + timedelta(seconds=task.heartbeat_seconds))
+        frame = replace(frame, task=claimed, wake_at=min(moments, default=None))
+        self.frames[frame.id] = frame
+        call = Call(
+            frame.id,
+            frame.state or "",
+            task.resource,
+            task.arguments.value,
+            task.attempt,
+            claimed.deliveries,
+            task.key,
+        )
+        self.calls.append(call)
+        self.schedule(frame, self.handler(call))
+        return frame
+
+    def schedule(self, frame: Frame, outcome: Outcome) -> None:
+        task = frame.task
+        assert task is not None
+        event: Event
+        seconds = 0.0
+        match outcome:
+            case Returned(value, seconds):
+                event = TaskSucceeded(
+                    self.number,
+                    frame.id,
+                    task.token,
+                    task.deliveries,
+                    "worker",
+                    Payload.of(value),
+                    self.now,
+                )
+            case Raised(error, cause, seconds):
+                event = TaskFailed(
+                    self.number,
+                    frame.id,
+                    task.token,
+                    task.deliveries,
+                    "worker",
+                    error,
+                    cause,
+                    self.now,
+                )
+            case Lost():
+                seconds = LEASE.total_seconds()
+                event = TaskLost(self.number, frame.id, task.token, task.deliveries)
+            case Hung():
+                return
+        at = self.now + timedelta(seconds=seconds)
+        self.reports.append((at, len(self.calls), event))
+
+    def next_event(self) -> Event | None:
+        """Return what happens next, and let the clock jump there."""
+        while True:
+            found = min(self.happenings(), key=lambda one: one[:2], default=None)
+            if found is None:
+                return None
+            at, _, event = found
+            self.now = max(self.now, at)
+            self.reports = [report for report in self.reports if report is not found]
+            if isinstance(event, TaskLost) and self.deliver_again(event):
+                continue
+            return event
+
+    def happenings(self) -> Iterator[tuple[datetime, int, Event]]:
+        yield from self.reports
+        for frame in self.frames.values():
+            if frame.wake_at is not None:
+                due = MomentDue(self.number, frame.id, frame.entry, frame.wake_at)
+                yield frame.wake_at, 1_000_000, due
+        if self.execution.deadline_at is not None:
+            deadline = self.execution.deadline_at
+            yield deadline, 2_000_000, DeadlinePassed(self.number, deadline)
+
+    def deliver_again(self, lost: TaskLost) -> bool:
+        frame = self.frames.get(lost.frame)
+        task = frame.task if frame is not None else None
+        if frame is None or task is None or task.token != lost.token:
+            return True
+        if task.at_most_once or task.deliveries >= self.limits.deliveries:
+            return False
+        given_back = replace(task, claimed_by=None, lease_until=None)
+        self.frames[frame.id] = replace(frame, task=given_back, wake_at=frame.timeout_at)
+        self.claim()
+        return True
+
+    def bits(self) -> bytes:
+        return sha256(f"{len(self.decisions)}/{self.number}".encode()).digest()
+
+    # ---------------------------------------------------------------------------------- the store
+
+    def view(self, frame_id: str) -> View:
+        line = [one for one in lineage(frame_id) if one in self.frames]
+        return View(
+            execution=self.execution,
+            scope=Scope(),
+            frames={one: self.frames[one] for one in line},
+            forks={one: self.forks[one] for one in line if one in self.forks},
+            input=self.input if self.machine.needs_execution_input else None,
+        )
+
+    def read_more(self, view: View, missing: Missing) -> View:
+        found = dict(view.frames)
+        for one in missing.frames:
+            found[one] = self.frames[one]
+        for prefix in missing.below:
+            found |= {one: frame for one, frame in self.frames.items() if one.startswith(prefix)}
+        return replace(view, frames=found, below=view.below | frozenset(missing.below))
+
+    def commit(self, decision: Decision) -> None:
+        """Store a decision, as far as it can be stored."""
+        before, after = self.execution, decision.execution
+        assert decision.seen_version == before.version
+        assert after.version == before.version + 1
+        self.record(decision)
+        self.execution = after
+        self.decisions.append(decision)
+        if decision.ends:
+            assert not decision.inserted + decision.updated + decision.forks_inserted
+            self.output = decision.output
+            self.frames.clear()
+            self.forks.clear()
+            return
+        self.remove(decision)
+        for fork in decision.forks_inserted:
+            assert fork.frame not in self.forks
+            self.forks[fork.frame] = fork
+        for fork in decision.forks_updated:
+            assert self.forks[fork.frame].entry == fork.entry
+            self.forks[fork.frame] = fork
+        for frame in decision.inserted:
+            assert frame.id not in self.frames, frame.id
+            self.frames[frame.id] = frame
+        for update in decision.updated:
+            old = self.frames[update.frame.id]
+            token = old.task.token if old.task else None
+            deliveries = old.task.deliveries if old.task else 0
+            seen = update.seen
+            assert (seen.token, seen.deliveries, seen.wake_at) == (token, deliveries, old.wake_at)
+            self.frames[update.frame.id] = update.frame
+        self.check()
+
+    def remove(self, decision: Decision) -> None:
+        for frame, entry in decision.forks_removed:
+            assert self.forks.pop(frame).entry == entry
+        for prefix in decision.removed:
+            assert any(one.startswith(prefix) for one in self.frames)
+            self.frames = {n: f for n, f in self.frames.items() if not n.startswith(prefix)}
+            self.forks = {n: f for n, f in self.forks.items() if not n.startswith(prefix)}
+
+    def record(self, decision: Decision) -> None:
+        assert decision.history
+        for event in decode(encode(decision.history)):
+            assert event.id == len(self.history) + 1
+            assert event.previous_id < event.id
+            assert not self.history or event.at >= self.history[-1].at
+            self.history.append(event)
+        assert decision.execution.next_event_id == len(self.history) + 1
+        assert decision.execution.last_event_at >= self.history[-1].at
+
+    def check(self) -> None:
+        """Check that the frames agree with each other, and that something wakes each."""
+        assert self.execution.frames == len(self.frames)
+        for frame in self.frames.values():
+            if frame.id:
+                assert parent_id(frame.id) in self.forks
+            if frame.status is FrameStatus.RESTING:
+                assert frame.task or frame.wake_at or frame.fork is not None
+                assert (frame.fork is not None) == (frame.id in self.forks)
+            else:
+                assert frame.wake_at is None
+                assert frame.task is None
+        for fork in self.forks.values():
+            assert (
+                fork.admitted - fork.succeeded - fork.failed > 0 or self.frames[fork.frame].wake_at
+            )
+
+    # ------------------------------------------------------------------------------------ looking
+
+    @property
+    def status(self) -> str:
+        return self.execution.status.value
+
+    @property
+    def result(self) -> Json:
+        assert self.output is not None, (self.execution.error, self.execution.cause)
+        return self.output.value
+
+    @property
+    def error(self) -> str | None:
+        return self.execution.error
+
+    @property
+    def cause(self) -> str | None:
+        return self.execution.cause
+
+    @property
+    def types(self) -> list[str]:
+        return [event.type for event in self.history]
+
+    @property
+    def seconds(self) -> float:
+        return (self.now - START).total_seconds()
+
+    def the(self, event_type: str) -> HistoryEvent:
+        (event,) = (event for event in self.history if event.type == event_type)
+        return event
+
+    def only_frame(self) -> Frame:
+        (frame,) = self.frames.values()
+        return frame
