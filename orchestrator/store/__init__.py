@@ -1,0 +1,59 @@
+"""Floor 3: durability.
+
+Knows how decisions are written, who may claim a task, and how PostgreSQL and SQLite want it said:
+everything that is SQL is here, and nothing else. Decides nothing: what it reads and writes are the
+values of floor 2. Every write is guarded, so that repeating one is harmless.
+"""
+
+from orchestrator.store.database import Connecting
+from orchestrator.store.errors import (
+    GroupBroken,
+    IdTaken,
+    NoSuchRevision,
+    SchemaMismatch,
+    StoreUnavailable,
+    TooManyWriters,
+    UnsupportedDatabase,
+)
+from orchestrator.store.locked import Locked
+from orchestrator.store.schema import migrate
+from orchestrator.store.store import LEASE_SECONDS, Store
+from orchestrator.store.transition import Outcome
+from orchestrator.store.values import (
+    Announcement,
+    Claim,
+    Committed,
+    Failed,
+    Lapses,
+    MachineRow,
+    ReadyQueue,
+    Revision,
+    Started,
+    Unserved,
+)
+
+__all__ = [
+    "LEASE_SECONDS",
+    "Announcement",
+    "Claim",
+    "Committed",
+    "Connecting",
+    "Failed",
+    "GroupBroken",
+    "IdTaken",
+    "Lapses",
+    "Locked",
+    "MachineRow",
+    "NoSuchRevision",
+    "Outcome",
+    "ReadyQueue",
+    "Revision",
+    "SchemaMismatch",
+    "Started",
+    "Store",
+    "StoreUnavailable",
+    "TooManyWriters",
+    "Unserved",
+    "UnsupportedDatabase",
+    "migrate",
+]

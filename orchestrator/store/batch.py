@@ -1,0 +1,235 @@
+"""The rows of a group of decisions, and the statements that write them.
+
+Statements stand in an order that never changes; each is sent once for the whole group, and how
+many rows it has met decides whether the group may be committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Executable,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    update,
+)
+
+from orchestrator.execution.decision import Decision
+from orchestrator.execution.frame import Fork
+from orchestrator.execution.history import encode
+from orchestrator.store.rows import Row, execution_row, fork_row, frame_row, seen_row
+from orchestrator.store.tables import documents, executions, forks, frames, history
+from orchestrator.store.view import AFTER_DIGITS
+
+_EXECUTION_CHANGES: Final = (
+    "version",
+    "next_event_id",
+    "frames",
+    "last_event_at",
+    "deadline_at",
+    "ended_at",
+    "status",
+    "phase",
+    "final_state",
+    "error",
+    "cause",
+    "revision",
+)
+_FRAME_KEY: Final = {"execution", "id"}
+_FORK_CHANGES: Final = ("admitted", "succeeded", "failed")
+
+_seen: Final[ColumnElement[bool]] = and_(
+    frames.c.execution == bindparam("at_execution"),
+    frames.c.id == bindparam("at_id"),
+    frames.c.token.is_not_distinct_from(bindparam("seen_token", type_=frames.c.token.type)),
+    frames.c.wake_at.is_not_distinct_from(bindparam("seen_wake_at", type_=frames.c.wake_at.type)),
+    frames.c.deliveries.is_not_distinct_from(
+        bindparam("seen_deliveries", type_=frames.c.deliveries.type)
+    ),
+)
+
+UPDATE_EXECUTIONS: Final = (
+    update(executions)
+    .where(
+        executions.c.id == bindparam("at_id"),
+        executions.c.version == bindparam("seen_version"),
+    )
+    .values({name: bindparam(name) for name in _EXECUTION_CHANGES})
+)
+DELETE_FRAMES_BELOW: Final = delete(frames).where(
+    frames.c.execution == bindparam("at_execution"),
+    frames.c.id >= bindparam("low"),
+    frames.c.id <= bindparam("high"),
+)
+DELETE_FORKS_BELOW: Final = delete(forks).where(
+    forks.c.execution == bindparam("at_execution"),
+    forks.c.frame >= bindparam("low"),
+    forks.c.frame <= bindparam("high"),
+)
+DELETE_FORK: Final = delete(forks).where(
+    forks.c.execution == bindparam("at_execution"),
+    forks.c.frame == bindparam("at_frame"),
+    forks.c.entry == bindparam("at_entry"),
+)
+DELETE_SEEN_FRAME: Final = delete(frames).where(_seen)
+DELETE_FRAMES: Final = delete(frames).where(frames.c.execution == bindparam("at_execution"))
+DELETE_FORKS: Final = delete(forks).where(forks.c.execution == bindparam("at_execution"))
+UPDATE_FRAMES: Final = (
+    update(frames)
+    .where(_seen)
+    .values({c.name: bindparam(c.name) for c in frames.c if c.name not in _FRAME_KEY})
+)
+UPDATE_FORKS: Final = (
+    update(forks)
+    .where(
+        forks.c.execution == bindparam("at_execution"),
+        forks.c.frame == bindparam("at_frame"),
+        forks.c.entry == bindparam("at_entry"),
+    )
+    .values({name: bindparam(name) for name in _FORK_CHANGES})
+)
+INSERT_EXECUTIONS: Final = insert(executions)
+INSERT_FRAMES: Final = insert(frames)
+INSERT_FORKS: Final = insert(forks)
+INSERT_HISTORY: Final = insert(history)
+INSERT_DOCUMENTS: Final = insert(documents)
+
+_TEXTS: Final = ("data", "arguments", "item")
+
+
+def _rows() -> list[Row]:
+    return []
+
+
+@dataclass(slots=True)
+class Batch:
+    """What a group of decisions writes, table by table."""
+
+    executions: list[Row] = field(default_factory=_rows)
+    below: list[Row] = field(default_factory=_rows)
+    forks_removed: list[Row] = field(default_factory=_rows)
+    frames_gone: list[Row] = field(default_factory=_rows)
+    ended: list[Row] = field(default_factory=_rows)
+    frames_updated: list[Row] = field(default_factory=_rows)
+    frames_inserted: list[Row] = field(default_factory=_rows)
+    forks_inserted: list[Row] = field(default_factory=_rows)
+    forks_updated: list[Row] = field(default_factory=_rows)
+    history: list[Row] = field(default_factory=_rows)
+    documents: list[Row] = field(default_factory=_rows)
+
+    @classmethod
+    def of(cls, decisions: Iterable[Decision]) -> Batch:
+        """Return what these decisions write; each is of another execution."""
+        batch = cls()
+        for decision in decisions:
+            batch._add(decision)
+        return batch
+
+    def _add(self, decision: Decision) -> None:
+        execution = decision.execution.id
+        if decision.seen_version:
+            row = execution_row(decision.execution)
+            changes: Row = {name: row[name] for name in _EXECUTION_CHANGES}
+            self.executions.append(
+                {**changes, "at_id": execution, "seen_version": decision.seen_version}
+            )
+        if decision.ends:
+            self._add_end(decision)
+        else:
+            self._add_frames(decision)
+        if decision.history:
+            self.history.append(_history_row(decision))
+        for what, payload in (("input", decision.input), ("output", decision.output)):
+            if payload is not None:
+                self.documents.append({"execution": execution, "what": what, "text": payload.text})
+
+    def _add_end(self, decision: Decision) -> None:
+        execution = decision.execution.id
+        if decision.seen_version:
+            self.frames_gone += [
+                seen_row(execution, change.frame.id, change.seen) for change in decision.updated
+            ]
+            self.ended.append({"at_execution": execution})
+
+    def _add_frames(self, decision: Decision) -> None:
+        execution = decision.execution.id
+        self.below += [
+            {"at_execution": execution, "low": prefix, "high": prefix + AFTER_DIGITS}
+            for prefix in decision.removed
+        ]
+        self.forks_removed += [
+            {"at_execution": execution, "at_frame": frame, "at_entry": entry}
+            for frame, entry in decision.forks_removed
+        ]
+        for change in decision.updated:
+            row = frame_row(execution, change.frame)
+            del row["execution"], row["id"]
+            self.frames_updated.append({**row, **seen_row(execution, change.frame.id, change.seen)})
+        self.frames_inserted += [frame_row(execution, frame) for frame in decision.inserted]
+        self.forks_inserted += [fork_row(execution, fork) for fork in decision.forks_inserted]
+        self.forks_updated += [_fork_change(execution, fork) for fork in decision.forks_updated]
+
+    def write(self, connection: Connection) -> bool:
+        """Send the statements; whether each has met all the rows that it names."""
+        _send(connection, DELETE_FRAMES_BELOW, self.below)
+        _send(connection, DELETE_FORKS_BELOW, self.below)
+        _send(connection, DELETE_FORK, self.forks_removed)
+        whole = (
+            _meets_all(connection, UPDATE_EXECUTIONS, self.executions)
+            and _meets_all(connection, DELETE_SEEN_FRAME, self.frames_gone)
+            and _meets_all(connection, UPDATE_FRAMES, self.frames_updated)
+            and _meets_all(connection, UPDATE_FORKS, self.forks_updated)
+        )
+        if whole:
+            _send(connection, DELETE_FRAMES, self.ended)
+            _send(connection, DELETE_FORKS, self.ended)
+            _send(connection, INSERT_FRAMES, self.frames_inserted)
+            _send(connection, INSERT_FORKS, self.forks_inserted)
+            _send(connection, INSERT_HISTORY, self.history)
+            _send(connection, INSERT_DOCUMENTS, self.documents)
+        return whole
+
+
+def size(decision: Decision) -> int:
+    """Return how many characters of documents a decision writes, about."""
+    payloads = [decision.input, decision.output]
+    for frame in [*decision.inserted, *(change.frame for change in decision.updated)]:
+        payloads += [frame.input, frame.item, frame.task.arguments if frame.task else None]
+    written = sum(len(payload.text) for payload in payloads if payload is not None)
+    return 2 * written  # the history holds about as much once more
+
+
+def _send(connection: Connection, statement: Executable, rows: Sequence[Row]) -> None:
+    if rows:
+        connection.execute(statement, rows)
+
+
+def _meets_all(connection: Connection, statement: Executable, rows: Sequence[Row]) -> bool:
+    return not rows or connection.execute(statement, rows).rowcount == len(rows)
+
+
+def _fork_change(execution: int, fork: Fork) -> Row:
+    return {
+        "at_execution": execution,
+        "at_frame": fork.frame,
+        "at_entry": fork.entry,
+        "admitted": fork.admitted,
+        "succeeded": fork.succeeded,
+        "failed": fork.failed,
+    }
+
+
+def _history_row(decision: Decision) -> Row:
+    return {
+        "execution": decision.execution.id,
+        "first_id": decision.history[0].id,
+        "last_id": decision.history[-1].id,
+        "events": encode(decision.history),
+    }

@@ -1,0 +1,130 @@
+"""Tasks are claimed by workers, those that have been ready longest first.
+
+Lock rule: only claim columns of frames are changed here, and rows that anybody has locked are
+passed by, so that nothing here waits and no deadlock can come from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Float,
+    Integer,
+    Update,
+    bindparam,
+    case,
+    literal,
+    select,
+    update,
+)
+
+from orchestrator.store.database import Database
+from orchestrator.store.moment import current_moment, later
+from orchestrator.store.rows import FRAME_COLUMNS, Values, progress_of, read_frame
+from orchestrator.store.tables import READY, executions, frames
+from orchestrator.store.values import Claim
+from orchestrator.store.wanted import TEXT, listed, one_of
+
+CLOCK_LEAD_SECONDS: Final = 1.0
+"""How far `ready_at`, an upper bound made in another process, may be ahead of the database."""
+
+_now: Final = current_moment()
+_beat: Final = later(_now, frames.c.heartbeat_seconds)
+
+
+def earliest_moment() -> ColumnElement[datetime]:
+    """Return the earlier of the time limit and the next heartbeat."""
+    return case(
+        (frames.c.heartbeat_seconds.is_(None), frames.c.timeout_at),
+        (frames.c.timeout_at < _beat, frames.c.timeout_at),
+        else_=_beat,
+    )
+
+
+@cache
+def claim_statement(dialect: str) -> Update:
+    """Return the statement that claims the tasks of one queue that have been ready longest."""
+    lead = literal(CLOCK_LEAD_SECONDS, Float())
+    ready = (
+        select(frames.c.execution, frames.c.id)
+        .where(
+            READY,
+            frames.c.queue == bindparam("at_queue"),
+            one_of(dialect, frames.c.resource, "served", TEXT),
+            frames.c.ready_at <= later(_now, lead),
+        )
+        .order_by(frames.c.ready_at)
+        .limit(bindparam("most", type_=Integer()))
+        .with_for_update(skip_locked=True)
+        .cte("ready")
+    )
+    execution = select(executions).where(executions.c.id == frames.c.execution)
+    return (
+        update(frames)
+        .where(frames.c.execution == ready.c.execution, frames.c.id == ready.c.id)
+        .values(
+            claimed_by=bindparam("worker"),
+            lease_until=later(_now, bindparam("lease", type_=Float())),
+            deliveries=frames.c.deliveries + 1,
+            at_most_once=one_of(dialect, frames.c.resource, "at_most_once", TEXT),
+            wake_at=earliest_moment(),
+        )
+        .returning(
+            current_moment(),
+            execution.with_only_columns(executions.c.machine).scalar_subquery(),
+            execution.with_only_columns(executions.c.name).scalar_subquery(),
+            *FRAME_COLUMNS,
+        )
+    )
+
+
+def claim(  # each is a part of what a worker is
+    database: Database,
+    worker: str,
+    queues: Sequence[str],
+    resources_served: Collection[str],
+    *,
+    limit: int,
+    at_most_once: Collection[str],
+    lease_seconds: float,
+) -> list[Claim]:
+    """Claim ready tasks, queue by queue, those ready longest first."""
+    claims: list[Claim] = []
+    parameters: dict[str, object] = {
+        "served": listed(database.dialect, sorted(resources_served)),
+        "at_most_once": listed(database.dialect, sorted(at_most_once)),
+        "worker": worker,
+        "lease": lease_seconds,
+    }
+    statement = claim_statement(database.dialect)
+    durable = any(resource in at_most_once for resource in resources_served)
+    for queue in queues:
+        if len(claims) >= limit:
+            break
+        with database.claiming(durable=durable) as connection:
+            most = {"at_queue": queue, "most": limit - len(claims)}
+            rows = connection.execute(statement, {**parameters, **most}).all()
+        claims += [made for row in rows if (made := _claim(worker, row)) is not None]
+    return claims
+
+
+def _claim(worker: str, row: Values) -> Claim | None:
+    claimed_at, machine, name, *values = row
+    frame = read_frame(values)
+    if frame.task is None:
+        return None
+    return Claim(
+        execution=values[0],
+        machine=machine,
+        execution_name=name,
+        worker=worker,
+        claimed_at=claimed_at,
+        row=frame,
+        task=frame.task,
+        progress=progress_of(values),
+    )

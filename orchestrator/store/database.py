@@ -1,0 +1,316 @@
+"""Connections: engines per process, transactions, and errors in our own words."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Literal
+
+from sqlalchemy import Connection, Engine, create_engine, event, select
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from orchestrator.store import slots
+from orchestrator.store.clock import Clock, system_now
+from orchestrator.store.errors import StoreUnavailable, UnsupportedDatabase
+from orchestrator.store.moment import current_moment, system_microseconds
+
+DialectName = Literal["postgresql", "sqlite"]
+
+SQLITE_BUSY_SECONDS: Final = 10.0
+
+_NOW = select(current_moment())
+
+
+@dataclass(frozen=True, slots=True)
+class Connecting:
+    """How a process connects; seconds, and connections per process and kind."""
+
+    pool_size: int = 5
+    """Connections kept open: as many for transactions, as many for single statements."""
+    pool_overflow: int = 10
+    pool_wait_seconds: float = 10.0
+    connect_seconds: int = 5
+    statement_seconds: float = 30.0
+    lock_seconds: float = 10.0
+    idle_in_transaction_seconds: float = 30.0
+
+
+@dataclass(slots=True)
+class _Engines:
+    """What belongs to one process and must not outlive a fork."""
+
+    singles: Engine
+    """Single statements, each a transaction of its own that need not wait for the disk."""
+    writes: Engine
+    """Transactions that are on disk once they are committed."""
+    write_lock: threading.Lock = field(default_factory=threading.Lock)
+    """SQLite only: one writer per process stands in the queue of the database."""
+    slot: Path | None = None
+
+
+class Database:
+    """The connections of one store to one database; forks and threads may share it."""
+
+    def __init__(self, url: str, connecting: Connecting, application_name: str) -> None:
+        self._url = _readable(url)
+        self._connecting = connecting
+        self._application_name = application_name
+        self._by_process: dict[int, _Engines] = {}
+        self._creating = threading.Lock()
+        self.dialect: DialectName = (
+            "sqlite" if self._url.get_backend_name() == "sqlite" else "postgresql"
+        )
+        self.clock = Clock(self.read_clock)
+
+    # -- what a statement runs in ----------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Open a connection on which each statement is a transaction that changes nothing."""
+        with self._translated(), self._engines().singles.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def claiming(self, *, durable: bool = False) -> Iterator[Connection]:
+        """Open a connection for one statement that changes claim columns.
+
+        On PostgreSQL it is on disk at once only if `durable`.
+        """
+        if self.dialect == "sqlite":
+            with self.writing() as connection:
+                yield connection
+        elif durable:
+            with self._translated(), self._engines().writes.connect() as connection:
+                yield connection.execution_options(isolation_level="AUTOCOMMIT")
+        else:
+            with self.reading() as connection:
+                yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Open a transaction; it is committed at the end and rolled back if anything is raised.
+
+        Raises StoreUnavailable, with `unknown` if the connection dies during COMMIT.
+        """
+        if self.dialect == "sqlite":
+            self._take_slot(self._engines())
+        with self.upgrading() as connection:
+            yield connection
+
+    @contextmanager
+    def upgrading(self) -> Iterator[Connection]:
+        """Open the same for a change of the schema, which needs no slot among SQLite's writers."""
+        engines = self._engines()
+        exclusive = engines.write_lock if self.dialect == "sqlite" else nullcontext()
+        with self._translated(), exclusive, engines.writes.connect() as connection:
+            transaction = connection.begin()
+            try:
+                yield connection
+            except BaseException:
+                transaction.rollback()
+                raise
+            try:
+                transaction.commit()
+            except DBAPIError as error:
+                if error.connection_invalidated or self.dialect == "sqlite":
+                    raise StoreUnavailable(_reason(error), unknown=True) from error
+                raise
+
+    def read_clock(self) -> datetime:
+        """Ask the database what time it is."""
+        if self.dialect == "sqlite":
+            return system_now()
+        with self.reading() as connection:
+            return connection.execute(_NOW).scalar_one()
+
+    def note_clock(self, at: datetime, sent: float) -> None:
+        """Take in a reading of the database's clock that came with a statement."""
+        self.clock.note(at, sent)
+
+    def dispose(self, *, close: bool = True) -> None:
+        """Close the connections of this process; `close=False` only forgets them, after a fork."""
+        engines = self._by_process.pop(os.getpid(), None)
+        if engines is None:
+            return
+        engines.singles.dispose(close=close)
+        engines.writes.dispose(close=close)
+        if engines.slot is not None:
+            slots.give_back(engines.slot)
+
+    # -- engines ---------------------------------------------------------------------------------
+
+    def _engines(self) -> _Engines:
+        engines = self._by_process.get(os.getpid())
+        return engines if engines is not None else self._create()
+
+    def _create(self) -> _Engines:
+        process = os.getpid()
+        if self._by_process.keys() - {process}:
+            self._leave_to_parent(process)
+        with self._creating:
+            engines = self._by_process.get(process)
+            if engines is None:
+                singles, writes = self._sqlite() if self.dialect == "sqlite" else self._postgres()
+                engines = self._by_process[process] = _Engines(singles, writes)
+            return engines
+
+    def _leave_to_parent(self, process: int) -> None:
+        """Forget what was inherited by a fork without touching the parent's connections."""
+        self._creating = threading.Lock()
+        self.clock = Clock(self.read_clock)
+        for inherited in self._by_process.keys() - {process}:
+            engines = self._by_process.pop(inherited, None)
+            if engines is not None:
+                engines.singles.dispose(close=False)
+                engines.writes.dispose(close=False)
+
+    def _postgres(self) -> tuple[Engine, Engine]:
+        singles = self._postgres_engine(synchronous_commit=False, isolation_level="AUTOCOMMIT")
+        writes = self._postgres_engine(synchronous_commit=True, isolation_level="READ COMMITTED")
+        return singles, writes
+
+    def _postgres_engine(
+        self,
+        *,
+        synchronous_commit: bool,
+        isolation_level: Literal["AUTOCOMMIT", "READ COMMITTED"],
+    ) -> Engine:
+        connecting = self._connecting
+        return create_engine(
+            self._url,
+            isolation_level=isolation_level,
+            pool_size=connecting.pool_size,
+            max_overflow=connecting.pool_overflow,
+            pool_timeout=connecting.pool_wait_seconds,
+            pool_use_lifo=True,
+            connect_args={
+                "application_name": self._application_name or "orchestrator",
+                "connect_timeout": connecting.connect_seconds,
+                "options": _session_options(self._url, connecting, synchronous_commit),
+            },
+        )
+
+    def _sqlite(self) -> tuple[Engine, Engine]:
+        singles = create_engine(
+            self._url,
+            isolation_level="AUTOCOMMIT",
+            pool_size=self._connecting.pool_size,
+            max_overflow=self._connecting.pool_overflow,
+            pool_timeout=self._connecting.pool_wait_seconds,
+            connect_args={"timeout": SQLITE_BUSY_SECONDS},
+        )
+        writes = create_engine(
+            self._url,
+            pool_size=1,
+            max_overflow=0,
+            pool_timeout=self._connecting.pool_wait_seconds,
+            connect_args={"timeout": SQLITE_BUSY_SECONDS},
+        )
+        for engine in (singles, writes):
+            event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(writes, "begin", begin_immediate)
+        return singles, writes
+
+    def _take_slot(self, engines: _Engines) -> None:
+        if engines.slot is None:
+            path = Path(self._url.database or "").resolve()
+            with self._creating:
+                if engines.slot is None:
+                    slots.take(path)
+                    engines.slot = path
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except PoolTimeout as error:
+            waited = self._connecting.pool_wait_seconds
+            raise StoreUnavailable(f"no free connection within {waited} s") from error
+        except DBAPIError as error:
+            if error.connection_invalidated or isinstance(error, OperationalError):
+                if sqlstate(error) in RETRYABLE_STATES:
+                    raise
+                raise StoreUnavailable(_reason(error)) from error
+            raise
+
+
+# -- PostgreSQL ----------------------------------------------------------------------------------
+
+RETRYABLE_STATES: Final = frozenset({"40001", "40P01", "55P03"})
+"""Serialization failure, deadlock, lock timeout: the same may succeed when tried again."""
+
+
+def sqlstate(error: DBAPIError) -> str | None:
+    """Return PostgreSQL's five characters for an error."""
+    state = getattr(error.orig, "sqlstate", None)
+    return state if isinstance(state, str) else None
+
+
+def _session_options(url: URL, connecting: Connecting, synchronous_commit: bool) -> str:
+    """Return what holds for every statement of a connection.
+
+    Every statement of ours finds its rows by an index. Right after a start the planner has no
+    statistics and would keep plans that read whole tables; it is told not to look for them.
+    """
+    given = url.query.get("options", ())
+    settings = {
+        "timezone": "UTC",
+        "statement_timeout": int(connecting.statement_seconds * 1_000),
+        "lock_timeout": int(connecting.lock_seconds * 1_000),
+        "idle_in_transaction_session_timeout": int(connecting.idle_in_transaction_seconds * 1_000),
+        "enable_seqscan": "off",
+        "enable_hashjoin": "off",
+        "enable_mergejoin": "off",
+        "jit": "off",
+    }
+    if not synchronous_commit:
+        settings["synchronous_commit"] = "off"
+    ours = [f"-c {name}={value}" for name, value in settings.items()]
+    return " ".join([*ours, *((given,) if isinstance(given, str) else given)])
+
+
+# -- SQLite --------------------------------------------------------------------------------------
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # the driver opens no transactions, and none behind our back
+    connection.create_function("current_moment", 0, system_microseconds)
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "temp_store=MEMORY"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def begin_immediate(connection: Connection) -> None:
+    """Open a transaction as the writer: without it, what was read before may be overwritten."""
+    cursor = connection.connection.cursor()
+    cursor.execute("BEGIN IMMEDIATE")
+    cursor.close()
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def _readable(url: str) -> URL:
+    parsed = make_url(url)
+    try:
+        backend = parsed.get_backend_name()
+        if backend == "postgresql":
+            return parsed.set(drivername="postgresql+psycopg")
+    except NoSuchModuleError as error:
+        raise UnsupportedDatabase(str(error)) from error
+    if backend != "sqlite":
+        raise UnsupportedDatabase(f"{backend}: only PostgreSQL and SQLite are supported")
+    if parsed.database in (None, "", ":memory:"):
+        raise UnsupportedDatabase("SQLite in memory: give a file, as in sqlite:///orchestrator.db")
+    return parsed
+
+
+def _reason(error: DBAPIError) -> str:
+    return str(error.orig).strip() or type(error.orig).__name__

@@ -1,0 +1,137 @@
+"""Executions as people ask for them: one, many page by page, their documents, their history."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from sqlalchemy import Select, Text, bindparam, func, literal, select
+
+from orchestrator.execution.frame import Execution, ExecutionStatus, Frame
+from orchestrator.execution.history import HistoryEvent, decode
+from orchestrator.execution.payload import Payload
+from orchestrator.store.database import Database
+from orchestrator.store.rows import EXECUTION_COLUMNS, FRAME_COLUMNS, read_execution, read_frame
+from orchestrator.store.tables import documents, executions, frames, history
+
+_BY_ID: Final = select(*EXECUTION_COLUMNS).where(executions.c.id == bindparam("at_id"))
+_BY_NAME: Final = select(*EXECUTION_COLUMNS).where(
+    executions.c.machine == bindparam("at_machine"), executions.c.name == bindparam("at_name")
+)
+_DOCUMENT: Final = select(documents.c.text).where(
+    documents.c.execution == bindparam("at_id"), documents.c.what == bindparam("at_what")
+)
+_FRAMES: Final = (
+    select(*FRAME_COLUMNS).where(frames.c.execution == bindparam("at_id")).order_by(frames.c.id)
+)
+
+
+def execution(database: Database, number: int) -> Execution | None:
+    """Return an execution by its id."""
+    with database.reading() as connection:
+        row = connection.execute(_BY_ID, {"at_id": number}).first()
+    return None if row is None else read_execution(row)
+
+
+def find(database: Database, machine: str, name: str) -> Execution | None:
+    """Return an execution by its machine and name."""
+    with database.reading() as connection:
+        row = connection.execute(_BY_NAME, {"at_machine": machine, "at_name": name}).first()
+    return None if row is None else read_execution(row)
+
+
+def document(database: Database, number: int, what: str) -> Payload | None:
+    """Return the input or output of an execution."""
+    with database.reading() as connection:
+        text = connection.execute(_DOCUMENT, {"at_id": number, "at_what": what}).scalar()
+    return None if text is None else Payload.parse(text)
+
+
+def frame_list(database: Database, number: int) -> list[Frame]:
+    """Return the frames of an execution, by id."""
+    with database.reading() as connection:
+        return [read_frame(row) for row in connection.execute(_FRAMES, {"at_id": number})]
+
+
+NEWEST: Final = 2**63 - 1
+
+
+@cache
+def list_statement(by_machine: bool, status: ExecutionStatus | None) -> Select[Any]:
+    """Return a page of executions, newest first; ids are made in order of time."""
+    statement = (
+        select(*EXECUTION_COLUMNS)
+        .where(executions.c.id < bindparam("before"))
+        .order_by(executions.c.id.desc())
+        .limit(bindparam("most"))
+    )
+    if by_machine:
+        statement = statement.where(executions.c.machine == bindparam("at_machine"))
+    if status is not None:
+        # Written out, so that the planner sees which partial index holds them.
+        statement = statement.where(
+            executions.c.status == literal(status.value, Text(), literal_execute=True)
+        )
+    return statement
+
+
+def list_executions(
+    database: Database,
+    machine: str | None,
+    status: ExecutionStatus | None,
+    limit: int,
+    before: int | None,
+) -> list[Execution]:
+    """Return a page of executions older than the id `before`, newest first."""
+    parameters = {
+        "before": NEWEST if before is None else before,
+        "most": limit,
+        "at_machine": machine,
+    }
+    if machine is None:
+        del parameters["at_machine"]
+    with database.reading() as connection:
+        rows = connection.execute(list_statement(machine is not None, status), parameters)
+        return [read_execution(row) for row in rows]
+
+
+# -- history: ids have no gap, so that a range of ids is a number of events ----------------------
+
+_row_with: Final = (
+    select(func.max(history.c.first_id))
+    .where(history.c.execution == bindparam("at_id"), history.c.first_id <= bindparam("low"))
+    .scalar_subquery()
+)
+HISTORY: Final = (
+    select(history.c.events)
+    .where(
+        history.c.execution == bindparam("at_id"),
+        history.c.first_id >= func.coalesce(_row_with, 0),
+        history.c.first_id <= bindparam("high"),
+    )
+    .order_by(history.c.first_id)
+)
+_LAST: Final = (
+    select(history.c.last_id)
+    .where(history.c.execution == bindparam("at_id"))
+    .order_by(history.c.first_id.desc())
+    .limit(1)
+)
+
+
+def read_history(
+    database: Database, number: int, after: int, limit: int, *, reverse: bool
+) -> list[HistoryEvent]:
+    """Return history events behind the id `after`; `reverse`: those before it, newest first.
+
+    In reverse, `after` 0 begins at the newest.
+    """
+    with database.reading() as connection:
+        low, high = after + 1, after + limit
+        if reverse:
+            newest = after - 1 if after else connection.execute(_LAST, {"at_id": number}).scalar()
+            low, high = (newest or 0) - limit + 1, newest or 0
+        parameters = {"at_id": number, "low": low, "high": high}
+        texts = connection.execute(HISTORY, parameters).scalars().all()
+    events = [found for text in texts for found in decode(text) if low <= found.id <= high]
+    return events[::-1] if reverse else events

@@ -1,0 +1,88 @@
+"""Two decisions of one execution, the second decided on the result of the first, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.execution.decision import Decision, FrameUpdate, View
+from orchestrator.execution.frame import Fork
+
+
+def merged(first: Decision, second: Decision) -> Decision:
+    """Return the decision that writes what both write, one after the other."""
+    inserted = {frame.id: frame for frame in first.inserted if not _gone(frame.id, second.removed)}
+    updated = {
+        change.frame.id: change
+        for change in first.updated
+        if not _gone(change.frame.id, second.removed)
+    }
+    for change in second.updated:
+        frame = change.frame
+        if frame.id in inserted:
+            inserted[frame.id] = frame
+        elif frame.id in updated:
+            updated[frame.id] = FrameUpdate(frame, updated[frame.id].seen)
+        else:
+            updated[frame.id] = change
+    inserted |= {frame.id: frame for frame in second.inserted}
+    made, changed, over = _merged_forks(first, second)
+    return Decision(
+        seen_version=first.seen_version,
+        execution=second.execution,
+        inserted=tuple(inserted.values()),
+        updated=tuple(updated.values()),
+        removed=first.removed + second.removed,
+        forks_inserted=tuple(made.values()),
+        forks_updated=tuple(changed.values()),
+        forks_removed=tuple(over),
+        history=first.history + second.history,
+        input=first.input or second.input,
+        output=second.output or first.output,
+        commands=first.commands + second.commands,
+    )
+
+
+def _merged_forks(
+    first: Decision, second: Decision
+) -> tuple[dict[tuple[str, int], Fork], dict[tuple[str, int], Fork], set[tuple[str, int]]]:
+    made = {_key(fork): fork for fork in first.forks_inserted if _stays(fork, second)}
+    changed = {_key(fork): fork for fork in first.forks_updated if _stays(fork, second)}
+    for fork in second.forks_updated:
+        (made if _key(fork) in made else changed)[_key(fork)] = fork
+    made |= {_key(fork): fork for fork in second.forks_inserted}
+    first_made = {_key(fork) for fork in first.forks_inserted}
+    removed = {*first.forks_removed, *second.forks_removed} - first_made
+    return made, changed, removed
+
+
+def overlaid(view: View, decision: Decision) -> View:
+    """Return a view as it is once a decision is written that no statement shows yet."""
+    frames = {
+        number: frame
+        for number, frame in view.frames.items()
+        if not _gone(number, decision.removed)
+    }
+    frames |= {change.frame.id: change.frame for change in decision.updated}
+    frames |= {frame.id: frame for frame in decision.inserted}
+    over = set(decision.forks_removed)
+    forks = {
+        number: fork
+        for number, fork in view.forks.items()
+        if _key(fork) not in over and not _gone(number, decision.removed)
+    }
+    forks |= {fork.frame: fork for fork in (*decision.forks_updated, *decision.forks_inserted)}
+    return View(
+        decision.execution, view.scope, frames, forks, view.below, view.input or decision.input
+    )
+
+
+def _gone(frame: str, prefixes: Sequence[str]) -> bool:
+    return any(frame.startswith(prefix) for prefix in prefixes)
+
+
+def _key(fork: Fork) -> tuple[str, int]:
+    return fork.frame, fork.entry
+
+
+def _stays(fork: Fork, later: Decision) -> bool:
+    return _key(fork) not in later.forks_removed and not _gone(fork.frame, later.removed)

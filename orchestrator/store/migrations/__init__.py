@@ -1,0 +1,1 @@
+"""The schema's history: one file per change, never edited once it is released."""

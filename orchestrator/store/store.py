@@ -1,0 +1,276 @@
+"""The front of the store: what the engine and the service ask of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import datetime
+
+from orchestrator.asl.limits import DEFAULT, Limits
+from orchestrator.execution.decision import Decision, Missing, View
+from orchestrator.execution.events import DeadlinePassed, MomentDue
+from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Scope
+from orchestrator.execution.history import HistoryEvent
+from orchestrator.execution.payload import Payload
+from orchestrator.store import (
+    claim,
+    execution,
+    lease,
+    locked,
+    machine,
+    resource,
+    schema,
+    start,
+    sweep,
+    transition,
+    view,
+)
+from orchestrator.store.database import Connecting, Database
+from orchestrator.store.transition import Outcome
+from orchestrator.store.values import (
+    Announcement,
+    Claim,
+    Lapses,
+    MachineRow,
+    ReadyQueue,
+    Revision,
+    Started,
+    Unserved,
+)
+
+LEASE_SECONDS = 30.0
+
+
+class Store:
+    """One database. It connects when it is first asked; threads and forked processes may share it.
+
+    Every method raises StoreUnavailable when the database is away, SchemaMismatch when its tables
+    are not this release's.
+    """
+
+    def __init__(  # what a deployment may set
+        self,
+        url: str,
+        *,
+        limits: Limits = DEFAULT,
+        scope: Scope | None = None,
+        lease_seconds: float = LEASE_SECONDS,
+        application_name: str = "",
+        connecting: Connecting | None = None,
+    ) -> None:
+        self.limits = limits
+        self.scope = scope or Scope()
+        self.lease_seconds = lease_seconds
+        self._database = Database(url, connecting or Connecting(), application_name)
+        self._checked = False
+        self._with_input: set[int] = set()
+
+    def check(self) -> None:
+        """Raise SchemaMismatch unless the tables are this release's."""
+        schema.check_schema(self._database)
+        self._checked = True
+
+    def dispose(self, *, after_fork: bool = False) -> None:
+        """Close the connections of this process; it connects again when it is asked again.
+
+        `after_fork`: leave those that were inherited to the parent.
+        """
+        self._database.dispose(close=not after_fork)
+
+    def now(self) -> datetime:
+        """Return an upper bound of the database's clock."""
+        return self._ready().clock.now()
+
+    # -- transitions -----------------------------------------------------------------------------
+
+    def read(
+        self,
+        keys: Sequence[tuple[int, str]],
+        *,
+        with_input: Callable[[str, int], bool] | None = None,
+    ) -> dict[tuple[int, str], View]:
+        """Return what decisions on these frames look at, by (execution, frame).
+
+        A key whose execution is not there is absent; a frame that is not there is absent from its
+        view. `with_input(machine, revision)` says whose decisions need the execution's input.
+        """
+        with self._ready().reading() as connection:
+            views = view.read_views(connection, keys, self.scope, self._with_input)
+        return views if with_input is None else self._with_inputs(views, with_input)
+
+    def read_more(self, seen: View, missing: Missing) -> View | None:
+        """Return the view with what was missing; None: the execution has moved on, read again."""
+        with self._ready().reading() as connection:
+            version, more, forks = view.read_ranges(connection, seen, missing)
+        if version != seen.execution.version:
+            return None
+        return view.extended(seen, missing, more, forks)
+
+    def commit(self, decisions: Sequence[Decision]) -> list[Outcome]:
+        """Write decisions, each as a whole or not at all, and answer for each, in their order.
+
+        Stale: something else came first, decide again. Failed: it cannot be written. Raises
+        StoreUnavailable, with `unknown` if the connection died during COMMIT: then it stands or
+        it does not, and the same decision committed again is stale if it stands.
+        """
+        return transition.commit(self._ready(), decisions, self.limits)
+
+    def locked(
+        self, execution_id: int, frames: Sequence[str] = ()
+    ) -> AbstractContextManager[locked.Locked]:
+        """Lock an execution to decide several of its events; they are committed at the end.
+
+        `frames`: those that the events concern, read at once.
+        """
+        return locked.locked(self._ready(), execution_id, frames, self.scope)
+
+    def start(self, decisions: Sequence[Decision]) -> list[Started]:
+        """Start executions, each machine and name once; raises IdTaken."""
+        return start.start(self._ready(), decisions, self.limits)
+
+    # -- tasks -----------------------------------------------------------------------------------
+
+    def claim(  # what a worker is
+        self,
+        worker: str,
+        queues: Sequence[str],
+        resources: Collection[str],
+        *,
+        limit: int,
+        at_most_once: Collection[str] = frozenset(),
+        lease_seconds: float | None = None,
+    ) -> list[Claim]:
+        """Claim up to `limit` tasks of `resources` that are ready in `queues`, oldest first."""
+        return claim.claim(
+            self._ready(),
+            worker,
+            queues,
+            resources,
+            limit=limit,
+            at_most_once=at_most_once,
+            lease_seconds=self.lease_seconds if lease_seconds is None else lease_seconds,
+        )
+
+    def renew(self, worker: str, claims: Sequence[Claim]) -> list[Claim]:
+        """Extend the leases of claims; return those that are lost."""
+        return lease.renew(self._ready(), worker, claims, self.lease_seconds)
+
+    def release(self, worker: str, claims: Sequence[Claim]) -> None:
+        """Give tasks back whose handlers have not begun; the deliveries do not count."""
+        lease.release(self._ready(), worker, claims)
+
+    def heartbeat(self, held: Claim, progress: Payload | None = None) -> bool:
+        """Note that a handler is alive, and what it reports; False if the claim is lost."""
+        return lease.heartbeat(self._ready(), held, progress)
+
+    def lapse(self, limit: int) -> Lapses:
+        """Make tasks ready again whose leases are over; hand out those that may not be."""
+        return lease.lapse(self._ready(), limit, self.limits.deliveries)
+
+    # -- sweeps ----------------------------------------------------------------------------------
+
+    def due(self, limit: int, horizon_seconds: float = 0.0) -> list[MomentDue | DeadlinePassed]:
+        """Return moments that are due by the database's clock, or will be within the horizon."""
+        return sweep.due(self._ready(), limit, horizon_seconds)
+
+    def next_moment(self) -> datetime | None:
+        """Return the earliest moment that anything waits for."""
+        return sweep.next_moment(self._ready())
+
+    def ready(self, grace_seconds: float = 0.0) -> list[ReadyQueue]:
+        """Return the announced queues with tasks that have been ready for longer than a grace."""
+        return sweep.ready(self._ready(), grace_seconds)
+
+    def assign_queues(self) -> dict[str, int]:
+        """Move tasks to the queues that serve them by now; how many came to each."""
+        return resource.assign_queues(self._ready())
+
+    def unserved(self) -> list[Unserved]:
+        """Return the resources for which tasks wait and that no worker has announced."""
+        return resource.unserved(self._ready())
+
+    def announce(self, worker: str, served: Mapping[str, Announcement]) -> None:
+        """Note that a worker serves these resources; the latest announcement of each counts."""
+        resource.announce(self._ready(), worker, served)
+
+    def routes(self) -> dict[str, str]:
+        """Return the queue of each announced resource."""
+        return resource.routes(self._ready())
+
+    # -- machines --------------------------------------------------------------------------------
+
+    def put_machine(self, name: str, text: str) -> Revision:
+        """Make a text the newest revision of a machine, unless it is so already."""
+        return machine.put_machine(self._ready(), name, text)
+
+    def machine(self, name: str) -> MachineRow | None:
+        """Return a machine with its newest revision."""
+        return machine.machine(self._ready(), name)
+
+    def machines(self) -> list[MachineRow]:
+        """Return all machines, by name."""
+        return machine.machine_list(self._ready())
+
+    def revision(self, revision: int) -> str:
+        """Return the text of a revision; raises NoSuchRevision."""
+        return machine.revision(self._ready(), revision)
+
+    # -- executions ------------------------------------------------------------------------------
+
+    def execution(self, execution_id: int) -> Execution | None:
+        """Return an execution by its id."""
+        return execution.execution(self._ready(), execution_id)
+
+    def find(self, machine_name: str, name: str) -> Execution | None:
+        """Return an execution by its machine and name."""
+        return execution.find(self._ready(), machine_name, name)
+
+    def read_input(self, execution_id: int) -> Payload:
+        """Return the input of an execution; null if it is not there."""
+        return execution.document(self._ready(), execution_id, "input") or Payload.of(None)
+
+    def output(self, execution_id: int) -> Payload | None:
+        """Return the output of an execution that has succeeded."""
+        return execution.document(self._ready(), execution_id, "output")
+
+    def frames(self, execution_id: int) -> list[Frame]:
+        """Return the frames of an execution, by id: none once it has ended."""
+        return execution.frame_list(self._ready(), execution_id)
+
+    def list_executions(
+        self,
+        machine_name: str | None = None,
+        status: ExecutionStatus | None = None,
+        limit: int = 100,
+        before: int | None = None,
+    ) -> list[Execution]:
+        """Return executions, newest first; `before`: the id of the last one of the page before."""
+        return execution.list_executions(self._ready(), machine_name, status, limit, before)
+
+    def history(
+        self, execution_id: int, after: int = 0, limit: int = 1_000, reverse: bool = False
+    ) -> list[HistoryEvent]:
+        """Return history events behind the id `after`, or with `reverse` those before it."""
+        return execution.read_history(self._ready(), execution_id, after, limit, reverse=reverse)
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _ready(self) -> Database:
+        if not self._checked:
+            self.check()
+        return self._database
+
+    def _with_inputs(
+        self, views: dict[tuple[int, str], View], needed: Callable[[str, int], bool]
+    ) -> dict[tuple[int, str], View]:
+        """Fill in the inputs that are not there yet; the next read brings them along."""
+        there: dict[int, Payload] = {}
+        for key, found in views.items():
+            one = found.execution
+            if found.input is None and needed(one.machine, one.revision):
+                self._with_input.add(one.revision)
+                if one.id not in there:
+                    there[one.id] = self.read_input(one.id)
+                views[key] = replace(found, input=there[one.id])
+        return views

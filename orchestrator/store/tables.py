@@ -1,0 +1,208 @@
+"""The tables. Ids of frames are compared bytewise: an id's prefix bounds a range of the index."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    and_,
+    text,
+)
+
+from orchestrator.store.moment import Moment
+
+metadata: Final = MetaData(
+    naming_convention={
+        "ix": "%(table_name)s_%(column_0_N_name)s",
+        "uq": "%(table_name)s_%(column_0_N_name)s",
+        "pk": "%(table_name)s_pkey",
+    }
+)
+
+SurrogateId: Final = BigInteger().with_variant(Integer(), "sqlite")
+"""On SQLite only a column of type INTEGER is the row id itself."""
+Bytewise: Final = Text().with_variant(Text(collation="C"), "postgresql")
+
+machines: Final = Table(
+    "machines",
+    metadata,
+    Column("name", Bytewise, primary_key=True),
+    Column("revision", BigInteger),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+)
+
+revisions: Final = Table(
+    "revisions",
+    metadata,
+    Column("id", SurrogateId, primary_key=True, autoincrement=True),
+    Column("machine", Bytewise, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("level", SmallInteger, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    UniqueConstraint("machine", "number"),
+)
+
+executions: Final = Table(
+    "executions",
+    metadata,
+    Column("id", SurrogateId, primary_key=True, autoincrement=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("next_event_id", BigInteger, nullable=False),
+    Column("frames", Integer, nullable=False),
+    Column("started_at", Moment, nullable=False),
+    Column("last_event_at", Moment, nullable=False),
+    Column("deadline_at", Moment),
+    Column("ended_at", Moment),
+    Column("machine", Bytewise, nullable=False),
+    Column("name", Bytewise, nullable=False),
+    Column("status", Bytewise, nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("final_state", Text),
+    Column("error", Text),
+    Column("cause", Text),
+    UniqueConstraint("machine", "name"),
+    Index("executions_machine_id", "machine", "id"),
+    Index(
+        "executions_unsucceeded",
+        "status",
+        "id",
+        postgresql_where=text("status <> 'SUCCEEDED'"),
+        sqlite_where=text("status <> 'SUCCEEDED'"),
+    ),
+    Index(
+        "executions_deadline_at",
+        "deadline_at",
+        postgresql_where=text("phase = 'open'"),
+        sqlite_where=text("phase = 'open'"),
+    ),
+    postgresql_with={"fillfactor": 80},
+)
+
+documents: Final = Table(
+    "documents",
+    metadata,
+    Column("execution", BigInteger, primary_key=True, autoincrement=False),
+    Column("what", Bytewise, primary_key=True),
+    Column("text", Text, nullable=False),
+)
+
+frames: Final = Table(
+    "frames",
+    metadata,
+    Column("execution", BigInteger, primary_key=True, autoincrement=False),
+    Column("entry", BigInteger, nullable=False),
+    Column("last_event", BigInteger, nullable=False),
+    Column("fork", BigInteger),
+    Column("entered_at", Moment),
+    Column("wake_at", Moment),
+    Column("timeout_at", Moment),
+    Column("ready_at", Moment),
+    Column("lease_until", Moment),
+    Column("heartbeat_seconds", Integer),
+    Column("attempt", Integer),
+    Column("deliveries", Integer),
+    Column("level", SmallInteger, nullable=False),
+    Column("at_most_once", Boolean),
+    Column("id", Bytewise, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("status", Bytewise, nullable=False),
+    Column("rests_on", Text),
+    Column("state", Text),
+    Column("retries", Text),
+    Column("resource", Bytewise),
+    Column("queue", Bytewise),
+    Column("token", Text),
+    Column("key", Text),
+    Column("claimed_by", Bytewise),
+    Column("data", Text, nullable=False),
+    Column("arguments", Text),
+    Column("item", Text),
+    Column("progress", Text),
+    postgresql_with={"fillfactor": 80},
+)
+
+READY: Final = and_(
+    frames.c.status == text("'resting'"),
+    frames.c.rests_on == text("'task'"),
+    frames.c.claimed_by.is_(None),
+)
+"""A task that waits to be claimed; written out, so that the planner sees the partial indexes."""
+
+Index(
+    "frames_ready",
+    frames.c.queue,
+    frames.c.ready_at,
+    postgresql_where=READY,
+    sqlite_where=READY,
+)
+Index(
+    "frames_unserved",
+    frames.c.resource,
+    frames.c.ready_at,
+    postgresql_where=and_(READY, frames.c.queue.is_(None)),
+    sqlite_where=and_(READY, frames.c.queue.is_(None)),
+)
+Index(
+    "frames_claimed_by",
+    frames.c.claimed_by,
+    postgresql_where=frames.c.claimed_by.is_not(None),
+    sqlite_where=frames.c.claimed_by.is_not(None),
+)
+Index(
+    "frames_wake_at",
+    frames.c.wake_at,
+    postgresql_where=frames.c.wake_at.is_not(None),
+    sqlite_where=frames.c.wake_at.is_not(None),
+)
+
+forks: Final = Table(
+    "forks",
+    metadata,
+    Column("execution", BigInteger, autoincrement=False),
+    Column("entry", BigInteger, autoincrement=False),
+    Column("total", Integer, nullable=False),
+    Column("admitted", Integer, nullable=False),
+    Column("succeeded", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("max_concurrency", Integer, nullable=False),
+    Column("tolerated_count", Integer, nullable=False),
+    Column("tolerated_percentage", Float, nullable=False),
+    Column("frame", Bytewise, nullable=False),
+    PrimaryKeyConstraint("execution", "frame", "entry"),
+    postgresql_with={"fillfactor": 80},
+)
+
+history: Final = Table(
+    "history",
+    metadata,
+    Column("execution", BigInteger, primary_key=True, autoincrement=False),
+    Column("first_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("last_id", BigInteger, nullable=False),
+    Column("events", Text, nullable=False),
+)
+
+resources: Final = Table(
+    "resources",
+    metadata,
+    Column("name", Bytewise, primary_key=True),
+    Column("queue", Bytewise, nullable=False),
+    Column("at_most_once", Boolean, nullable=False),
+    Column("announced_by", Text, nullable=False),
+    Column("last_seen", Moment, nullable=False),
+    Column("previous_queue", Text),
+)

@@ -1,0 +1,161 @@
+"""What the store answers, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from orchestrator.execution.events import TaskLost
+from orchestrator.execution.frame import ExecutionStatus, Frame, Task
+from orchestrator.execution.payload import Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The decision stands in the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The decision could not be written, and would not be if it were tried again as it is."""
+
+    exception: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What a start has found: an execution of its own, or the one that has the name already."""
+
+    id: int
+    created: bool
+    same_input: bool
+    status: ExecutionStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A task that is this worker's until its lease is over, with all that its handler needs."""
+
+    execution: int
+    machine: str
+    execution_name: str
+    worker: str
+    claimed_at: datetime
+    row: Frame
+    """The frame as the claim has left it."""
+    task: Task
+    """The task that it rests on."""
+    progress: Payload | None = None
+    """What an earlier delivery of the same attempt has reported."""
+
+    @property
+    def frame(self) -> str:
+        """The id of the frame."""
+        return self.row.id
+
+    @property
+    def state(self) -> str:
+        """The state in which the frame stands."""
+        return self.row.state or ""
+
+    @property
+    def token(self) -> str:
+        """The token of the attempt."""
+        return self.task.token
+
+    @property
+    def delivery(self) -> int:
+        """The number of this delivery, 1 for the first."""
+        return self.task.deliveries
+
+    @property
+    def resource(self) -> str:
+        """The name under which the handler is registered."""
+        return self.task.resource
+
+    @property
+    def key(self) -> str:
+        """The key under which the handler acts on the world."""
+        return self.task.key
+
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt, 1 for the first."""
+        return self.task.attempt
+
+    @property
+    def arguments(self) -> Payload:
+        """What the handler is called with."""
+        return self.task.arguments
+
+    @property
+    def at_most_once(self) -> bool:
+        """Whether nobody may claim it again."""
+        return self.task.at_most_once
+
+    @property
+    def heartbeat_seconds(self) -> int | None:
+        """How often the handler must report, if it must."""
+        return self.task.heartbeat_seconds
+
+    @property
+    def timeout_at(self) -> datetime | None:
+        """When its time is over."""
+        return self.row.timeout_at
+
+
+@dataclass(frozen=True, slots=True)
+class Lapses:
+    """Leases that were over: tasks that are ready again, per queue, and those that may not be."""
+
+    given_back: Mapping[str, int]
+    lost: tuple[TaskLost, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyQueue:
+    """A queue with tasks that wait to be claimed; `rows` is counted up to a limit."""
+
+    queue: str
+    rows: int
+    oldest_ready_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """A resource for which tasks wait and no worker has announced itself."""
+
+    resource: str
+    rows: int
+    oldest_ready_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """How a worker serves a resource."""
+
+    queue: str
+    at_most_once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A text of a machine; `number` counts per machine, `id` is the revision's everywhere."""
+
+    id: int
+    machine: str
+    number: int
+    created: bool
+    """Whether the text is new: the newest revision had another."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRow:
+    """A machine and its newest revision."""
+
+    name: str
+    revision: int
+    number: int
+    created_at: datetime
+    updated_at: datetime

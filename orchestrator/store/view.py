@@ -1,0 +1,185 @@
+"""What a decision looks at, read in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import Connection, Select, and_, select
+
+from orchestrator.execution.decision import Missing, View
+from orchestrator.execution.frame import Execution, Fork, Frame, Scope, lineage
+from orchestrator.execution.payload import Payload
+from orchestrator.store.rows import (
+    EXECUTION_COLUMNS,
+    FORK_COLUMNS,
+    FRAME_COLUMNS,
+    Values,
+    read_execution,
+    read_fork,
+    read_frame,
+)
+from orchestrator.store.tables import documents, executions, forks, frames
+from orchestrator.store.wanted import INTEGER, TEXT, listed, one_of, wanted, wanted_rows
+
+Key: TypeAlias = "tuple[int, str]"
+"""An execution and one of its frames."""
+
+_FRAME: Final = len(EXECUTION_COLUMNS)
+_FORK: Final = _FRAME + len(FRAME_COLUMNS)
+_INPUT: Final = _FORK + len(FORK_COLUMNS)
+_FRAME_ID: Final = FRAME_COLUMNS.index(frames.c.id)
+
+AFTER_DIGITS: Final = ":"
+"""Follows the digits in ASCII: behind a prefix, it is greater than every id that begins so."""
+
+_fork_of_frame = and_(
+    forks.c.execution == frames.c.execution,
+    forks.c.frame == frames.c.id,
+    forks.c.entry == frames.c.fork,
+)
+
+
+@cache
+def _read_statement(dialect: str) -> Select[Any]:
+    keys = wanted(dialect, execution=INTEGER, frame=TEXT)
+    the_input = and_(
+        documents.c.execution == executions.c.id,
+        documents.c.what == "input",
+        one_of(dialect, executions.c.revision, "with_input", INTEGER),
+    )
+    return (
+        select(*EXECUTION_COLUMNS, *FRAME_COLUMNS, *FORK_COLUMNS, documents.c.text)
+        .select_from(keys)
+        .join(executions, executions.c.id == keys.c.execution)
+        .outerjoin(
+            frames,
+            and_(frames.c.execution == keys.c.execution, frames.c.id == keys.c.frame),
+        )
+        .outerjoin(forks, _fork_of_frame)
+        .outerjoin(documents, the_input)
+    )
+
+
+@cache
+def _more_statement(dialect: str) -> Select[Any]:
+    ranges = wanted(dialect, execution=INTEGER, low=TEXT, high=TEXT)
+    return (
+        select(*EXECUTION_COLUMNS, *FRAME_COLUMNS, *FORK_COLUMNS)
+        .select_from(ranges)
+        .join(executions, executions.c.id == ranges.c.execution)
+        .outerjoin(
+            frames,
+            and_(
+                frames.c.execution == ranges.c.execution,
+                frames.c.id >= ranges.c.low,
+                frames.c.id <= ranges.c.high,
+            ),
+        )
+        .outerjoin(forks, _fork_of_frame)
+    )
+
+
+def read_views(
+    connection: Connection,
+    keys: Sequence[Key],
+    scope: Scope,
+    revisions_with_input: Iterable[int] = (),
+) -> dict[Key, View]:
+    """Return the views of frames; keys of executions that are not there are absent."""
+    dialect = connection.dialect.name
+    pairs = sorted({(execution, part) for execution, frame in keys for part in lineage(frame)})
+    parameters = wanted_rows(dialect, ("execution", "frame"), pairs)
+    parameters["with_input"] = listed(dialect, sorted(revisions_with_input))
+    rows = connection.execute(_read_statement(dialect), parameters)
+    found = _Found()
+    for row in rows:
+        found.take(row, row[_INPUT])
+    return {key: view for key in keys if (view := found.view(key, scope)) is not None}
+
+
+def read_ranges(
+    connection: Connection, view: View, missing: Missing
+) -> tuple[int | None, dict[str, Frame], dict[str, Fork]]:
+    """Return the execution's version, None if it is gone, and the frames and forks asked for."""
+    dialect = connection.dialect.name
+    ranges = [(view.execution.id, low, high) for low, high in ranges_of(missing)]
+    parameters = wanted_rows(dialect, ("execution", "low", "high"), ranges)
+    found = _Found()
+    for row in connection.execute(_more_statement(dialect), parameters):
+        found.take(row, None)
+    execution = found.executions.get(view.execution.id)
+    return (
+        None if execution is None else execution.version,
+        found.frames.get(view.execution.id, {}),
+        found.forks.get(view.execution.id, {}),
+    )
+
+
+def ranges_of(missing: Missing) -> list[tuple[str, str]]:
+    """Return the ranges of frame ids that a decision asks for, both ends included."""
+    if missing.all_frames:
+        return [("", AFTER_DIGITS)]
+    single = [(frame, frame) for frame in missing.frames]
+    return [*single, *((prefix, prefix + AFTER_DIGITS) for prefix in missing.below)]
+
+
+def extended(
+    view: View, missing: Missing, more: Mapping[str, Frame], more_forks: Mapping[str, Fork]
+) -> View:
+    """Return the view with what was missing; it may be asked for once more, and is then there."""
+    below = {*view.below, *missing.below}
+    if missing.all_frames:
+        below |= {fork.prefix for fork in [*view.forks.values(), *more_forks.values()]}
+    return replace(
+        view,
+        frames={**view.frames, **more},
+        forks={**view.forks, **more_forks},
+        below=frozenset(below),
+    )
+
+
+class _Found:
+    """The rows of a statement, by execution."""
+
+    def __init__(self) -> None:
+        self.executions: dict[int, Execution] = {}
+        self.frames: dict[int, dict[str, Frame]] = {}
+        self.forks: dict[int, dict[str, Fork]] = {}
+        self.inputs: dict[int, Payload] = {}
+
+    def take(self, row: Values, the_input: str | None) -> None:
+        execution: int = row[0]
+        if execution not in self.executions:
+            self.executions[execution] = read_execution(row[:_FRAME])
+            self.frames[execution] = {}
+            self.forks[execution] = {}
+            if the_input is not None:
+                self.inputs[execution] = Payload.parse(the_input)
+        frame = row[_FRAME + _FRAME_ID]
+        if frame is not None:
+            self.frames[execution][frame] = read_frame(row[_FRAME:_FORK])
+            if row[_FORK] is not None:
+                self.forks[execution][frame] = read_fork(row[_FORK:_INPUT])
+
+    def view(self, key: Key, scope: Scope) -> View | None:
+        number, frame = key
+        execution = self.executions.get(number)
+        if execution is None:
+            return None
+        ids = lineage(frame)
+        there = self.frames[number]
+        forked = self.forks[number]
+        return View(
+            execution=execution,
+            scope=scope,
+            frames={part: there[part] for part in ids if part in there},
+            forks={part: forked[part] for part in ids if part in forked},
+            input=self.inputs.get(number),
+        )
+
+
+NeedsInput: TypeAlias = "Callable[[str, int], bool]"
+"""Whether a revision of a machine reads the execution's input: `needs(machine, revision)`."""
