@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.metadata
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from fnmatch import fnmatch
 from pathlib import Path
@@ -13,6 +16,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = [ROOT / "requirements" / "run.txt", ROOT / "requirements" / "dev.txt"]
+
+DRIVERS = {"psycopg"}  # named by the database's URL, imported by SQLAlchemy
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +87,32 @@ def test_what_runs_is_also_what_is_tested() -> None:
         set(re.findall(r"^[a-z0-9].*==\S+", lock.read_text(), re.MULTILINE)) for lock in LOCKS
     )
     assert run <= dev
+
+
+def test_dependencies_are_what_the_code_imports() -> None:
+    found = {
+        name.partition(".")[0]
+        for package in ("orchestrator", "workers")
+        for path in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in _imported(node)
+    }
+    distributions = importlib.metadata.packages_distributions()
+    imported = {
+        distributions[module][0].lower()
+        for module in found - sys.stdlib_module_names - {"orchestrator", "workers"}
+    }
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {re.split(r"[^a-z0-9-]", line)[0] for line in project["dependencies"]}
+    assert declared - DRIVERS == imported
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [node.module]
+    return []
 
 
 def test_the_licence_is_the_whole_apache_licence() -> None:
