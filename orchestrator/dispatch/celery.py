@@ -32,7 +32,7 @@ from orchestrator.dispatch.tracing import TracedTask
 from orchestrator.dispatch.watch import Watch
 from orchestrator.engine import Bell, Engine
 from orchestrator.settings import Settings
-from orchestrator.store import Store
+from orchestrator.store import SchemaMismatch, Store, StoreUnavailable
 
 log = structlog.get_logger(__name__)
 
@@ -141,9 +141,9 @@ class _Plugin:
 
     def hear(self, task: Task) -> int:
         """The body of the bell: how many tasks its slot has run."""
-        heard_on = (task.request.delivery_info or {}).get("routing_key")
+        queue = str(task.request.delivery_info["routing_key"])
         process = self._here()
-        return Slot(process.desk, self._served(process, heard_on)).work()
+        return Slot(process.desk, self._served(process, queue)).work(queue)
 
     def draining(self) -> bool:
         """Whether the worker is ending."""
@@ -182,6 +182,18 @@ class _Plugin:
             check(self.app, str(sender.pool_cls))
         except UnsuitableApplication as reason:  # signals swallow exceptions, but not this one
             raise SystemExit(f"this worker cannot serve the engine: {reason}") from None
+        self._check_schema()
+
+    def _check_schema(self) -> None:
+        store = self._build(self.bell).store
+        try:
+            store.check()
+        except StoreUnavailable as away:
+            log.warning("the database is away; trying again until it is back", reason=str(away))
+        except SchemaMismatch as reason:
+            raise SystemExit(f"this worker cannot serve the engine: {reason}") from None
+        finally:
+            store.dispose()
 
     def begin(self, sender: Any, **_: object) -> None:
         """The worker consumes (for the first time, or again): announce, and look for work."""

@@ -128,7 +128,7 @@ class LocalWorker:
         while self._bell.hear():
             self._count(1)
             try:
-                slot.work()
+                slot.work(QUEUE)
             except Exception:  # a message loop: the claim lapses, the thread goes on
                 log.exception("a slot failed")
             finally:

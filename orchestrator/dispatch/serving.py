@@ -32,8 +32,11 @@ class Serving:
         self._by_resource = {
             resource: one for one in served for resource in handlers.resources_of(one.name)
         }
-        self.resources = frozenset(self._by_resource)
         self.queues = frozenset(one.queue for one in self._by_resource.values())
+        self._on_queue = {
+            queue: frozenset(r for r, one in self._by_resource.items() if one.queue == queue)
+            for queue in self.queues
+        }
         self.at_most_once = frozenset(
             resource for resource, one in self._by_resource.items() if one.at_most_once
         )
@@ -41,6 +44,10 @@ class Serving:
     def handler(self, resource: str) -> Served:
         """The handler of a resource; only what is served is claimed."""
         return self._by_resource[resource]
+
+    def on_queue(self, queue: str) -> frozenset[str]:
+        """The resources whose tasks are heard of on a queue."""
+        return self._on_queue.get(queue, frozenset())
 
     def announcements(self) -> dict[str, Announcement]:
         """What the other processes are told."""

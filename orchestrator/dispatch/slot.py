@@ -29,6 +29,8 @@ log = structlog.get_logger(__name__)
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 5.0
 """A result is handed in again after pauses that double between these."""
+LATE_SECONDS: Final = 0.25
+"""A task that was claimed later than this after it became ready has others behind it."""
 MOST_FAILURES: Final = 3
 """How often a result whose decision fails is handed in again before the claim is left to lapse."""
 
@@ -63,34 +65,34 @@ class Slot:
         self._desk = desk
         self._serving = serving
 
-    def work(self) -> int:
-        """Run tasks until nothing is ready or the slice is spent; how many were run.
+    def work(self, queue: str) -> int:
+        """Run tasks of a queue while there is reason to expect one; how many were run.
 
-        A slice that ends early rings once for what may still be ready.
+        A slice that is spent while there is reason rings once for what may still be ready.
         """
         until = time.monotonic() + self._desk.slice.seconds
         done = 0
-        last: str | None = None
-        while done < self._desk.slice.tasks and time.monotonic() < until:
-            claim = self._claim()
+        unheard = True
+        while unheard and done < self._desk.slice.tasks and time.monotonic() < until:
+            claim = self._claim(queue)
             if claim is None:
-                last = None
+                unheard = False
                 break
-            last = self._run(claim)
+            self._run(claim)
             done += 1
-        unheard = {queue: 1 for queue in (last, share.settle()) if queue is not None}
-        if unheard:
-            self._desk.bell.ring(unheard)
+            unheard = share.owes() or _late(claim)
+        if share.settle() or unheard:
+            self._desk.bell.ring({queue: 1})
         return done
 
-    def _claim(self) -> Claim | None:
+    def _claim(self, queue: str) -> Claim | None:
         if self._desk.draining():
             return None
         try:
             claims = self._desk.store.claim(
                 self._desk.worker,
-                self._serving.queues,
-                self._serving.resources,
+                [queue],
+                self._serving.on_queue(queue),
                 limit=1,
                 at_most_once=self._serving.at_most_once,
             )
@@ -104,15 +106,14 @@ class Slot:
         self._desk.outage.ended()
         return claims[0] if claims else None
 
-    def _run(self, claim: Claim) -> str:
+    def _run(self, claim: Claim) -> None:
         served = self._serving.handler(claim.resource)
         started_at = self._desk.store.now()
         with self._desk.leases.held(claim) as lost:
             context = _context(claim, partial(self._beat, claim), lost)
             outcome = served.run(claim.arguments, context)
-            with share.going_on(self._serving.queues):
+            with share.going_on(served.queue):
                 self._hand_in(_event(claim, outcome, started_at))
-        return served.queue
 
     def _beat(self, claim: Claim, progress: Payload | None) -> bool:
         try:
@@ -138,6 +139,15 @@ class Slot:
             # Spread, so that the workers of a fleet do not come back in step.
             time.sleep(pause_seconds * random.uniform(0.5, 1.0))  # noqa: S311
             pause_seconds = min(2 * pause_seconds, LONGEST_PAUSE_SECONDS)
+
+
+def _late(claim: Claim) -> bool:
+    """Whether the task has waited as if bells were lost or slots were few.
+
+    Every ready task has a bell of its own: a slot looks for more than it was rung for only where
+    that has a reason, so that a task that is heard of at once costs one claim.
+    """
+    return (claim.claimed_at - claim.task.ready_at).total_seconds() > LATE_SECONDS
 
 
 def _spent(handled: Handled, failures: int) -> bool:
