@@ -42,7 +42,7 @@ def parse(text: str, limits: Limits = DEFAULT) -> Parsed:
     return Parsed(None if refused(found) else machine, found)
 
 
-def _read_text(text: str, limits: Limits, findings: Findings) -> Json:
+def _read_text(text: str, limits: Limits, findings: Findings) -> dict[str, Json] | None:
     """Return the object that a definition is; None, and a finding, if it is none."""
     try:
         size = len(text.encode("utf-8"))
@@ -57,14 +57,15 @@ def _read_text(text: str, limits: Limits, findings: Findings) -> Json:
         findings.error(Code.TOO_DEEPLY_NESTED, message, None)
         return None
     try:
-        value = document.read(text, limits=replace(limits, document_bytes=limits.definition_bytes))
+        document.read(text, limits=replace(limits, document_bytes=limits.definition_bytes))
     except DocumentError as error:
         _note_json_error(text, error, findings)
         return None
-    if not isinstance(value, dict):
-        findings.schema(_NO_OBJECT, None)
-        return None
-    return _read_noting_duplicates(text, findings)
+    value = _read_noting_duplicates(text, findings)
+    if isinstance(value, dict):
+        return value
+    findings.schema(_NO_OBJECT, None)
+    return None
 
 
 _STRINGS_AND_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
@@ -147,9 +148,7 @@ def _places(value: Json) -> Iterator[tuple[Json, str]]:
             waiting.extend((found, child(pointer, index)) for index, found in enumerate(inner))
 
 
-def _read_machine(value: Json, text: str, findings: Findings) -> Machine | None:
-    if not isinstance(value, dict):
-        return None
+def _read_machine(value: dict[str, Json], text: str, findings: Findings) -> Machine | None:
     fields = Fields(value, "", findings)
     language = fields.choice("QueryLanguage", "JSONPath", "JSONata")
     if language == "JSONata":

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.asl.definition import parse
 from orchestrator.asl.document import Json
-from orchestrator.asl.limits import DEFAULT
+from orchestrator.asl.limits import DEFAULT, Limits
 from tests.asl.definition_faults import SCHEMA, TARGET, rule
 from tests.asl.definition_samples import (
     BRANCH,
@@ -232,6 +232,16 @@ def test_faulty_json_is_told_with_line_and_column() -> None:
     assert finding.message.startswith("Unrecognized token 'nope': was expecting (JSON String, ")
     assert finding.message.endswith("line: 2, column: 18]")
     assert finding.pointer is None
+
+
+def test_blanks_are_no_definition() -> None:
+    assert errors(" ") == [(SCHEMA, "Definition must be a valid JSON object", None)]
+
+
+def test_the_limit_of_documents_is_not_that_of_definitions() -> None:
+    text = json.dumps(machine(PASS))
+    assert parse(text, Limits(document_bytes=10)).machine is not None
+    assert parse(text, Limits(definition_bytes=10)).machine is None
 
 
 def test_a_definition_may_have_a_mebibyte_and_no_more() -> None:

@@ -15,9 +15,9 @@ import orchestrator.asl.schema
 from orchestrator.asl.definition import parse
 from orchestrator.asl.document import Json
 from orchestrator.asl.schema import definition_schema
-from tests.asl.definition_faults import PLACES, WORDS
 from tests.asl.definition_samples import ALL, PASS, Object, changed, errors, machine, parsed
 from tests.asl.test_definition_hostile import jsons, places, replaced
+from tests.asl.test_definition_states import PLACES, WORDS
 
 SCHEMA = definition_schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
