@@ -78,6 +78,7 @@ def attach(app: Celery, build: Callable[[Bell], Parts], settings: Settings) -> N
     # No rate, no result, acknowledged before it runs: a bell is as good as any other.
     app.task(
         name=BELL,
+        shared=False,
         bind=True,
         ignore_result=True,
         acks_late=False,
