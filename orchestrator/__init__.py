@@ -1,0 +1,5 @@
+"""A durable, self-hosted engine for the Amazon States Language.
+
+Floors, lowest first: asl, execution, store, engine, handlers and settings, dispatch and scheduler, service, cli.
+Imports point down only; `docs/architecture.md` follows one Task through them.
+"""

@@ -1,0 +1,232 @@
+"""`orchestrator …`: the commands."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from orchestrator.cli.errors import EXIT_WRONG_USE, answered, wrong_use
+
+if TYPE_CHECKING:
+    from orchestrator.service import Orchestrator
+
+app = typer.Typer(
+    name="orchestrator",
+    help="A durable, self-hosted engine for the Amazon States Language.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+database = typer.Typer(help="The database's schema.", no_args_is_help=True)
+app.add_typer(database, name="db")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+DatabaseUrl = Annotated[
+    Optional[str],
+    typer.Option("--database-url", help="Instead of ORCHESTRATOR_DATABASE_URL.", metavar="URL"),
+]
+BrokerUrl = Annotated[
+    Optional[str],
+    typer.Option("--broker-url", help="Instead of ORCHESTRATOR_BROKER_URL.", metavar="URL"),
+]
+Address = Annotated[str, typer.Argument(help="MACHINE:NAME, or the execution's ARN.")]
+Input = Annotated[str, typer.Option("--input", help="JSON text, @FILE, or @- for standard input.")]
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="A definition, *.asl.json.")],
+    input: Input = "{}",
+    handlers: Annotated[
+        Optional[list[str]],
+        typer.Option("--handlers", help="Modules whose handlers to serve. Default: workers."),
+    ] = None,
+    name: Annotated[
+        Optional[str],
+        typer.Option(
+            "--name", help="The execution's name: again with it goes on where it stopped."
+        ),
+    ] = None,
+    data: Annotated[
+        Path, typer.Option("--data", help="The folder that keeps what was done.")
+    ] = Path(".orchestrator"),
+    json: Json = False,
+) -> None:
+    """Run one execution here, embedded: SQLite and an in-process worker, no server."""
+    from orchestrator.cli.run import run_embedded
+
+    definition, text = _text(file), _input(input)
+    with answered():
+        raise typer.Exit(
+            run_embedded(
+                machine_name(file), definition, text, handlers or ["workers"], name, data, json
+            )
+        )
+
+
+@app.command()
+def validate(
+    files: Annotated[list[Path], typer.Argument(help="Definitions, *.asl.json.")],
+    json: Json = False,
+) -> None:
+    """Say everything that is wrong with definitions; exit 2 if one has an error."""
+    from orchestrator.cli import printing
+    from orchestrator.asl import definition
+    from orchestrator.asl.diagnostics import refused
+
+    findings = {str(file): definition.parse(_text(file)).findings for file in files}
+    printing.findings(findings, json)
+    if any(refused(found) for found in findings.values()):
+        raise typer.Exit(EXIT_WRONG_USE)
+
+
+@app.command()
+def deploy(
+    files: Annotated[list[Path], typer.Argument(help="Definitions, *.asl.json.")],
+    name: Annotated[
+        Optional[str], typer.Option("--name", help="The machine's name. Default: the file's.")
+    ] = None,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Store definitions as the newest revisions of their machines."""
+    from orchestrator.cli import printing
+
+    if name is not None and len(files) > 1:
+        wrong_use("--name names one machine: give one file with it")
+    texts = {name or machine_name(file): _text(file) for file in files}
+    with answered():
+        service = _service(database_url)
+        printing.deployed([service.deploy(name, text) for name, text in texts.items()], json)
+
+
+@app.command()
+def start(
+    machine: Annotated[str, typer.Argument(help="The machine's name.")],
+    input: Input = "{}",
+    name: Annotated[
+        Optional[str], typer.Option("--name", help="Unique in its machine. Default: a UUID.")
+    ] = None,
+    database_url: DatabaseUrl = None,
+    broker_url: BrokerUrl = None,
+    json: Json = False,
+) -> None:
+    """Start an execution; with a name and input used before, answer that execution."""
+    from orchestrator.cli import printing
+
+    with answered():
+        service = _service(database_url, broker_url)
+        printing.started(service.start_execution(machine, name, _input(input)), json)
+
+
+@app.command("list")
+def list_(
+    machine: Annotated[
+        Optional[str], typer.Option("--machine", help="Only this machine's.")
+    ] = None,
+    status: Annotated[
+        Optional[str],
+        typer.Option("--status", help="RUNNING, SUCCEEDED, FAILED, TIMED_OUT or ABORTED."),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 100,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """List executions, newest first."""
+    from orchestrator.cli import printing
+    from orchestrator.execution.frame import ExecutionStatus
+
+    if status is not None and status not in set(ExecutionStatus):
+        wrong_use(f"--status {status}: one of {', '.join(ExecutionStatus)}")
+    with answered():
+        wanted = ExecutionStatus(status) if status else None
+        printing.executions(_service(database_url).list_executions(machine, wanted, limit), json)
+
+
+@app.command()
+def describe(address: Address, database_url: DatabaseUrl = None, json: Json = False) -> None:
+    """Show an execution: its status, input, output, and what it rests on."""
+    from orchestrator.cli import printing
+
+    with answered():
+        service = _service(database_url)
+        printing.detail(service.describe_execution(address), service.unserved(), json)
+
+
+@app.command()
+def history(address: Address, database_url: DatabaseUrl = None, json: Json = False) -> None:
+    """Show everything that happened in an execution."""
+    from orchestrator.cli import printing
+
+    with answered():
+        service = _service(database_url)
+        service.describe_execution(address)
+        printing.history(service.whole_history(address), json)
+
+
+@app.command()
+def stop(
+    address: Address,
+    error: Annotated[Optional[str], typer.Option("--error")] = None,
+    cause: Annotated[Optional[str], typer.Option("--cause")] = None,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """End an execution as ABORTED; one that has ended stays as it is."""
+    from orchestrator.cli import printing
+
+    with answered():
+        printing.stopped(_service(database_url).stop_execution(address, error, cause), json)
+
+
+@app.command()
+def scheduler(database_url: DatabaseUrl = None, broker_url: BrokerUrl = None) -> None:
+    """Wake what is due, until SIGTERM or Ctrl-C; any number of schedulers may run."""
+    from orchestrator import main as composition
+
+    with answered():
+        composition.run_scheduler(composition.settings(database_url, broker_url))
+
+
+@database.command()
+def upgrade(database_url: DatabaseUrl = None) -> None:
+    """Bring the schema to this release's; safe when several start at once."""
+    from orchestrator import main as composition
+
+    with answered():
+        typer.echo(composition.upgrade(composition.settings(database_url)))
+
+
+def machine_name(file: Path) -> str:
+    """The machine's name that a file's name gives: without `.asl.json`, `.json`."""
+    return file.name.removesuffix(".json").removesuffix(".asl")
+
+
+def _service(database_url: str | None, broker_url: str | None = None) -> Orchestrator:
+    from orchestrator import main as composition
+
+    return composition.build(composition.settings(database_url, broker_url)).service
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_bytes().decode()
+    except OSError as error:
+        wrong_use(f"{file} cannot be read: {error.strerror}")
+    except UnicodeDecodeError as error:
+        wrong_use(f"{file} is not UTF-8: byte {error.start}")
+
+
+def _input(given: str) -> str:
+    if given == "@-":
+        return sys.stdin.read()
+    return _text(Path(given[1:])) if given.startswith("@") else given
+
+
+def main() -> None:
+    """Run the command."""
+    app()

@@ -1,0 +1,216 @@
+"""What the commands print, as text for people or as JSON for programs."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from orchestrator.asl.document import Json
+from orchestrator.asl.diagnostics import Finding
+from orchestrator.execution.frame import Execution, Frame, RestsOn
+from orchestrator.execution.history import HistoryEvent, to_aws
+from orchestrator.execution.payload import Payload
+from orchestrator.service import ExecutionDetail, StartedExecution
+from orchestrator.store import Revision
+
+LONGEST_TEXT = 100
+
+
+def console() -> Console:
+    """Standard output, wide enough for a table where it is no terminal."""
+    return Console(soft_wrap=True) if not sys.stdout.isatty() else Console()
+
+
+def emit(value: Json) -> None:
+    """Print JSON."""
+    print(json_module.dumps(value, indent=2))
+
+
+def moment(at: datetime | None) -> str | None:
+    """A moment in RFC 3339, UTC, milliseconds."""
+    if at is None:
+        return None
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def short(text: str) -> str:
+    """The text, cut to a line."""
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+
+def findings(by_file: Mapping[str, Sequence[Finding]], json: bool) -> None:
+    """Findings by file, each with its place."""
+    if json:
+        emit({file: [_finding(finding) for finding in found] for file, found in by_file.items()})
+        return
+    for file, found in by_file.items():
+        print(f"{file}: " + (_count(found) if found else "valid"))
+        for finding in found:
+            print(
+                f"  {finding.severity} {finding.pointer or '/'}: {finding.message} [{finding.code}]"
+            )
+
+
+def _count(found: Sequence[Finding]) -> str:
+    errors = sum(finding.severity == "ERROR" for finding in found)
+    warnings = len(found) - errors
+    return f"{'valid, ' if not errors else ''}{errors} errors, {warnings} warnings"
+
+
+def _finding(finding: Finding) -> Json:
+    return {
+        "severity": finding.severity.value,
+        "code": finding.code.value,
+        "message": finding.message,
+        "pointer": finding.pointer,
+    }
+
+
+def deployed(revisions: Iterable[Revision], json: bool) -> None:
+    """Which revisions stand now."""
+    if json:
+        emit(
+            [{"machine": r.machine, "revision": r.number, "created": r.created} for r in revisions]
+        )
+        return
+    for r in revisions:
+        print(f"{r.machine}: revision {r.number}" + ("" if r.created else " (unchanged)"))
+
+
+def started(start: StartedExecution, json: bool) -> None:
+    """The address of an execution."""
+    if json:
+        emit({"execution": start.address, "executionArn": start.arn, "created": start.created})
+    else:
+        print(start.address + ("" if start.created else " (started before)"))
+
+
+def execution(run: Execution) -> dict[str, Json]:
+    """An execution as JSON."""
+    return {
+        "execution": f"{run.machine}:{run.name}",
+        "machine": run.machine,
+        "name": run.name,
+        "status": run.status.value,
+        "phase": run.phase.value,
+        "state": run.final_state,
+        "startDate": moment(run.started_at),
+        "stopDate": moment(run.ended_at),
+        "error": run.error,
+        "cause": run.cause,
+    }
+
+
+def executions(runs: Sequence[Execution], json: bool) -> None:
+    """Executions as a table."""
+    if json:
+        emit([execution(run) for run in runs])
+        return
+    table = Table(box=None, pad_edge=False)
+    for title in ("EXECUTION", "STATUS", "STARTED", "ENDED"):
+        table.add_column(title, no_wrap=True)
+    for run in runs:
+        table.add_row(
+            Text(f"{run.machine}:{run.name}"),
+            run.status.value,
+            moment(run.started_at),
+            moment(run.ended_at) or "",
+        )
+    console().print(table)
+
+
+def stopped(run: Execution, json: bool) -> None:
+    """The status after a stop."""
+    emit(execution(run)) if json else print(f"{run.machine}:{run.name} {run.status}")
+
+
+def detail(found: ExecutionDetail, unserved: Sequence[str], json: bool) -> None:
+    """An execution with its documents and what it rests on."""
+    if json:
+        emit(detail_json(found, unserved))
+        return
+    run = found.execution
+    print(f"{found.address}  {run.status}")
+    print(f"  started  {moment(run.started_at)}")
+    if run.ended_at:
+        print(f"  ended    {moment(run.ended_at)}  in {run.final_state or '-'}")
+    if run.error or run.cause:
+        print(f"  error    {run.error or ''}: {run.cause or ''}")
+    print(f"  input    {short(found.input.text)}")
+    if found.output is not None:
+        print(f"  output   {short(found.output.text)}")
+    for frame in found.frames:
+        print(f"  {frame.state or '(not begun)'}: {rests_on(frame, unserved)}")
+
+
+def detail_json(found: ExecutionDetail, unserved: Sequence[str]) -> Json:
+    """An execution with its documents and what it rests on, as JSON."""
+    return execution(found.execution) | {
+        "executionArn": found.arn,
+        "input": found.input.value,
+        "output": None if found.output is None else found.output.value,
+        "rests": [
+            {"frame": frame.id, "state": frame.state, "on": rests_on(frame, unserved)}
+            for frame in found.frames
+        ],
+    }
+
+
+def rests_on(frame: Frame, unserved: Sequence[str]) -> str:
+    """What a frame rests on, in a few words."""
+    match frame.rests_on:
+        case RestsOn.TASK if frame.task is not None:
+            return _task(frame, unserved)
+        case RestsOn.CLOCK:
+            again = " for its next attempt" if frame.retries.total else ""
+            return f"waits until {moment(frame.wake_at)}{again}"
+        case RestsOn.CHILDREN:
+            return "waits for its branches"
+        case _:
+            return frame.status.value
+
+
+def _task(frame: Frame, unserved: Sequence[str]) -> str:
+    assert frame.task is not None
+    task = frame.task
+    if task.claimed_by is not None:
+        return f"{task.resource} runs on {task.claimed_by}, attempt {task.attempt}"
+    if task.queue is None or task.resource in unserved:
+        return f"no worker serves {task.resource}"
+    return f"{task.resource} is ready on queue {task.queue}, attempt {task.attempt}"
+
+
+def history(events: Sequence[HistoryEvent], json: bool) -> None:
+    """History events, one a line."""
+    if json:
+        emit([aws(event) for event in events])
+        return
+    for event in events:
+        print(line(event))
+
+
+def aws(event: HistoryEvent) -> Json:
+    """A history event in the shape of GetExecutionHistory, its moment in RFC 3339."""
+    return to_aws(event) | {"timestamp": moment(event.at)}
+
+
+def line(event: HistoryEvent) -> str:
+    """A history event in one line: number, time of day, type, and what matters of its details."""
+    at = event.at.strftime("%H:%M:%S.%f")[:-3]
+    return f"{event.id:>5}  {at}  {event.type:<24} {short(_details(event))}".rstrip()
+
+
+def _details(event: HistoryEvent) -> str:
+    words = []
+    for key, value in event.details.items():
+        if isinstance(value, Payload):
+            words.append(f"{key} {short(value.text)}")
+        elif isinstance(value, str | int):
+            words.append(str(value) if key in {"name", "resource", "error"} else f"{key} {value}")
+    return "  ".join(words)

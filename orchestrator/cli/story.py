@@ -1,0 +1,129 @@
+"""A stored history as lines that someone reads who has never seen one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from orchestrator.execution.history import Detail, HistoryEvent
+from orchestrator.execution.payload import Payload
+
+LONGEST_DOCUMENT = 96
+
+
+@dataclass(slots=True)
+class StateLine:
+    """One entry of a state: a row of the live table."""
+
+    name: str
+    type: str
+    entered_at: datetime
+    said: str = "runs"
+    attempts: int = 0
+    left_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class Story:
+    """Follows a history event by event."""
+
+    started_at: datetime | None = None
+    states: list[StateLine] = field(default_factory=list)
+    _state_of: dict[int, StateLine] = field(default_factory=dict)
+
+    def tell(self, events: Iterable[HistoryEvent]) -> Iterator[str]:
+        """Take in events and say, line by line, what happened."""
+        for event in events:
+            self.started_at = self.started_at or event.at
+            seconds = (event.at - self.started_at).total_seconds()
+            said = self._take(event)
+            if said:
+                yield f"{seconds:8.2f} s  {said}"
+
+    def _take(self, event: HistoryEvent) -> str | None:
+        if event.type.endswith("StateEntered"):
+            return self._entered(event)
+        line = self._state_of.get(event.previous_id)
+        if line is None:
+            return _execution(event)
+        self._state_of[event.id] = line
+        if event.type.endswith("StateExited"):
+            line.left_at = event.at
+            if line.type == "Wait":
+                line.said = "waited"
+            elif line.said == "runs":
+                line.said = "done"
+            return None
+        said = self._work(event, line)
+        if said is None:
+            return _execution(event)
+        line.said = said
+        return f"{line.name:<24} {said}"
+
+    def _entered(self, event: HistoryEvent) -> str:
+        name, kind = str(event.details["name"]), event.type.removesuffix("StateEntered")
+        line = StateLine(name, kind, event.at)
+        self.states.append(line)
+        self._state_of[event.id] = line
+        if kind == "Wait":
+            line.said = "waits"
+        return f"{name:<24} {_entering(kind)}"
+
+    def _work(self, event: HistoryEvent, line: StateLine) -> str | None:
+        kind = event.type.removeprefix("LambdaFunction").removeprefix("Task")
+        match kind:
+            case "Scheduled":
+                line.attempts += 1
+                again = "" if line.attempts == 1 else f" (attempt {line.attempts})"
+                return f"asks {_resource(event)}{again}"
+            case "Started":
+                return None if line.attempts else "runs"
+            case "Succeeded":
+                return f"answered {_document(event.details.get('output'))}"
+            case "Failed" | "TimedOut":
+                return f"failed: {_error(event)}"
+        return None
+
+
+def _entering(kind: str) -> str:
+    return {
+        "Task": "begins",
+        "Choice": "chooses",
+        "Wait": "waits",
+        "Pass": "passes on",
+        "Succeed": "is reached: success",
+        "Fail": "is reached: failure",
+        "Map": "begins, once per item",
+        "Parallel": "begins, all branches at once",
+    }.get(kind, kind)
+
+
+def _execution(event: HistoryEvent) -> str | None:
+    match event.type:
+        case "ExecutionStarted":
+            return f"{'(start)':<24} input {_document(event.details.get('input'))}"
+        case "ExecutionSucceeded":
+            return f"{'(end)':<24} SUCCEEDED {_document(event.details.get('output'))}"
+        case "ExecutionFailed":
+            return f"{'(end)':<24} FAILED {_error(event)}"
+        case "ExecutionTimedOut":
+            return f"{'(end)':<24} TIMED_OUT"
+        case "ExecutionAborted":
+            return f"{'(end)':<24} ABORTED {_error(event)}"
+    return None
+
+
+def _resource(event: HistoryEvent) -> str:
+    kind, resource = event.details.get("resourceType"), event.details.get("resource")
+    return f"{kind}:{resource}" if kind else str(resource)
+
+
+def _error(event: HistoryEvent) -> str:
+    error, cause = event.details.get("error"), event.details.get("cause")
+    return f"{error or ''}{': ' if error and cause else ''}{cause or ''}"
+
+
+def _document(detail: Detail | None) -> str:
+    text = detail.text if isinstance(detail, Payload) else str(detail or "")
+    return text if len(text) <= LONGEST_DOCUMENT else text[: LONGEST_DOCUMENT - 1] + "…"

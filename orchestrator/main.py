@@ -1,0 +1,177 @@
+"""The composition root: wires the floors for one process."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from orchestrator import store as database
+from orchestrator.asl.limits import DEFAULT, STRICT_AWS, Limits
+from orchestrator.engine import Bell, Engine, Silence
+from orchestrator.execution.frame import Scope
+from orchestrator.service import Orchestrator
+from orchestrator.settings import Settings
+from orchestrator.store import Store
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+    from orchestrator.dispatch.local import LocalWorker
+    from orchestrator.scheduler import Scheduler
+
+log = structlog.get_logger(__name__)
+
+EMBEDDED_DATABASE: Final = "orchestrator.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What one process has to work with."""
+
+    settings: Settings
+    store: Store
+    bell: Bell
+    engine: Engine
+    service: Orchestrator
+
+
+def settings(database_url: str | None = None, broker_url: str | None = None) -> Settings:
+    """The settings of the environment, but for what is given."""
+    given = {"database_url": database_url, "broker_url": broker_url}
+    return Settings().model_copy(
+        update={name: value for name, value in given.items() if value is not None}
+    )
+
+
+def limits(settings: Settings) -> Limits:
+    """The limits that the settings choose."""
+    if settings.limits == "strict-aws":
+        return replace(STRICT_AWS, states_per_transaction=settings.states_per_transaction)
+    return replace(
+        DEFAULT,
+        document_bytes=settings.document_bytes,
+        states_per_transaction=settings.states_per_transaction,
+    )
+
+
+def build(
+    settings: Settings,
+    bell: Bell | None = None,
+    wake: Callable[[datetime], None] = lambda _at: None,
+) -> Parts:
+    """The parts of a process; `bell` defaults to Celery's where a broker is set."""
+    scope = Scope(settings.region, settings.account)
+    bounds = limits(settings)
+    store = Store(
+        settings.database_url, limits=bounds, scope=scope, lease_seconds=settings.lease_seconds
+    )
+    bell = bell or _bell(settings)
+    engine = Engine(store, bell, limits=bounds, scope=scope, wake=wake)
+    service = Orchestrator(store, engine, limits=bounds, scope=scope)
+    return Parts(settings, store, bell, engine, service)
+
+
+def _bell(settings: Settings) -> Bell:
+    if settings.broker_url is None:
+        return Silence()
+    from orchestrator.dispatch.broker import CeleryBell
+
+    return CeleryBell(settings.broker_url)
+
+
+def upgrade(settings: Settings) -> str:
+    """Bring the database's schema to this release's and say what was done."""
+    return database.migrate(settings.database_url)
+
+
+class _Waker:
+    """Lets an engine poke a scheduler that is made after it."""
+
+    def __init__(self) -> None:
+        self.scheduler: Scheduler | None = None
+
+    def __call__(self, at: datetime) -> None:
+        if self.scheduler is not None:
+            self.scheduler.poke(at)
+
+
+def scheduler(settings: Settings, bell: Bell | None = None) -> tuple[Parts, Scheduler]:
+    """A scheduler and its parts; it is not started."""
+    from orchestrator.scheduler import Scheduler
+
+    waker = _Waker()
+    parts = build(settings, bell, waker)
+    made = Scheduler(
+        parts.store, parts.engine, parts.bell, settings.poll_seconds, settings.sweep_seconds
+    )
+    waker.scheduler = made
+    return parts, made
+
+
+def run_scheduler(settings: Settings) -> None:
+    """Tick until SIGTERM or SIGINT."""
+    parts, ticks = scheduler(settings)
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    parts.store.check()
+    ticks.start()
+    log.info("the scheduler ticks")
+    stopping.wait()
+    ticks.stop()
+    parts.store.dispose()
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """An engine, a worker and a scheduler in this process, on SQLite."""
+
+    parts: Parts
+    worker: LocalWorker
+    scheduler: Scheduler
+
+    @property
+    def service(self) -> Orchestrator:
+        """What people ask."""
+        return self.parts.service
+
+    def __enter__(self) -> Embedded:
+        self.worker.start()
+        self.scheduler.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.scheduler.stop()
+        self.worker.stop()
+        self.parts.store.dispose()
+
+
+def embedded(data: Path, modules: Sequence[str], base: Settings | None = None) -> Embedded:
+    """The embedded mode over a folder, serving the handlers of `modules`; migrates at start."""
+    from orchestrator.dispatch.local import LocalBell, LocalWorker
+
+    data.mkdir(parents=True, exist_ok=True)
+    url = f"sqlite:///{data / EMBEDDED_DATABASE}"
+    settings = (base or Settings()).model_copy(update={"database_url": url, "data": data})
+    database.migrate(url)
+    for module in modules:
+        importlib.import_module(module)
+    bell = LocalBell()
+    parts, ticks = scheduler(settings, bell)
+    worker = LocalWorker(parts.store, parts.engine, bell, settings)
+    return Embedded(parts, worker, ticks)
+
+
+def join(app: Celery, settings: Settings | None = None) -> None:
+    """Let the workers of a Celery application serve the engine's tasks."""
+    from orchestrator.dispatch.celery import attach
+
+    attach(app, lambda bell: build(settings or Settings(), bell), settings or Settings())

@@ -1,0 +1,209 @@
+"""Floor 5: what wakes by the clock. APScheduler only drives the ticks; the database knows what is
+due.
+
+Any number of schedulers may run: every event names what it answers, so what two of them find takes
+effect once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import structlog
+from apscheduler.schedulers.background import BackgroundScheduler
+
+from orchestrator.engine import Bell, Engine
+from orchestrator.execution.events import DeadlinePassed, MomentDue
+from orchestrator.store import Store, StoreUnavailable
+
+log = structlog.get_logger(__name__)
+
+DUE_BATCH: Final = 200
+"""Moments read at once."""
+SWEEP_BATCH: Final = 500
+"""Lapsed leases handled at once."""
+READY_GRACE_SECONDS: Final = 1.0
+"""Rows that are ready for longer than this get another bell."""
+MOST_BELLS: Final = 100
+"""Bells rung again per queue at once."""
+FIRST_PAUSE_SECONDS: Final = 2.0
+LONGEST_PAUSE_SECONDS: Final = 30.0
+"""Bells are not rung again before the last were due to be heard: the pause doubles between these.
+"""
+
+
+def _moment(event: MomentDue | DeadlinePassed) -> datetime:
+    return event.wake_at if isinstance(event, MomentDue) else event.deadline_at
+
+
+class DueMoments:
+    """Takes moments to their executions when they are due: waits, back-offs, limits, cut loops."""
+
+    def __init__(self, store: Store, engine: Engine, poll_seconds: float) -> None:
+        self._store = store
+        self._engine = engine
+        self._poll_seconds = poll_seconds
+        self._poked = threading.Event()
+
+    def poke(self) -> None:
+        """Stop waiting for a later moment: an earlier one may have been set."""
+        self._poked.set()
+
+    def tick(self) -> None:
+        """Handle what is due now and until the next tick, each at its time."""
+        until = time.monotonic() + 0.9 * self._poll_seconds
+        while self._handle_due(max(0.0, until - time.monotonic())):
+            pass
+
+    def _handle_due(self, horizon_seconds: float) -> bool:
+        """Handle one batch at its moments; whether there may be more to handle at once."""
+        self._poked.clear()
+        moments = self._store.due(DUE_BATCH, horizon_seconds)
+        full = len(moments) == DUE_BATCH
+        while moments:
+            now = self._store.now()
+            due = [event for event in moments if _moment(event) <= now]
+            if due:
+                self._engine.handle_many(due)
+                moments = moments[len(due) :]
+            elif self._poked.wait((_moment(moments[0]) - now).total_seconds()):
+                return True
+        return full or self._poked.is_set()
+
+
+@dataclass
+class _Pause:
+    """When a queue's bells may be rung again, and how long the next pause is."""
+
+    until: float = 0.0
+    seconds: float = FIRST_PAUSE_SECONDS
+
+
+class ReadyTasks:
+    """Rings again for tasks that have been ready for a while: a lost bell costs latency only."""
+
+    def __init__(self, store: Store, bell: Bell) -> None:
+        self._store = store
+        self._bell = bell
+        self._pauses: dict[str, _Pause] = {}
+
+    def tick(self) -> None:
+        """Give tasks without a queue the queue that serves them by now, and ring for what waits."""
+        assigned = self._store.assign_queues()
+        if assigned:
+            self._bell.ring(assigned)
+        waiting = {
+            ready.queue: min(ready.rows, MOST_BELLS)
+            for ready in self._store.ready(READY_GRACE_SECONDS)
+        }
+        self._pauses = {queue: p for queue, p in self._pauses.items() if queue in waiting}
+        due = {queue: rows for queue, rows in waiting.items() if self._may_ring(queue)}
+        if due:
+            self._bell.ring(due)
+
+    def _may_ring(self, queue: str) -> bool:
+        pause = self._pauses.setdefault(queue, _Pause())
+        if time.monotonic() < pause.until:
+            return False
+        pause.until = time.monotonic() + pause.seconds
+        pause.seconds = min(pause.seconds * 2, LONGEST_PAUSE_SECONDS)
+        return True
+
+
+class LapsedLeases:
+    """Gives back what a worker claimed and no longer renews."""
+
+    def __init__(self, store: Store, engine: Engine, bell: Bell) -> None:
+        self._store = store
+        self._engine = engine
+        self._bell = bell
+
+    def tick(self) -> None:
+        """Make lapsed tasks ready again; take those that may not be run again to their executions.
+        """
+        lapses = self._store.lapse(SWEEP_BATCH)
+        if lapses.given_back:
+            log.warning("leases lapsed", queues=dict(lapses.given_back))
+            self._bell.ring(lapses.given_back)
+        if lapses.lost:
+            self._engine.handle_many(lapses.lost)
+
+
+@dataclass
+class Scheduler:
+    """One process's share of the ticks."""
+
+    store: Store
+    engine: Engine
+    bell: Bell
+    poll_seconds: float
+    sweep_seconds: float
+    due: DueMoments = field(init=False)
+    _ticks: BackgroundScheduler = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.due = DueMoments(self.store, self.engine, self.poll_seconds)
+        self._ticks = BackgroundScheduler(
+            timezone=UTC,
+            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+        )
+
+    def start(self) -> None:
+        """Begin to tick, in threads of this process."""
+        # A tick that outlasts its interval is expected under load; the next one finds what it left.
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)
+        self._add("due moments", self.due.tick, self.poll_seconds)
+        self._add("ready tasks", ReadyTasks(self.store, self.bell).tick, self.sweep_seconds)
+        lapsed = LapsedLeases(self.store, self.engine, self.bell)
+        self._add("lapsed leases", lapsed.tick, self.sweep_seconds)
+        self._ticks.start()
+
+    def poke(self, at: datetime) -> None:
+        """Look at once whether something is due: this process has set a moment."""
+        if at <= self.store.now() + timedelta(seconds=self.poll_seconds):
+            self.due.poke()
+            if self._ticks.running:
+                self._ticks.modify_job("due moments", next_run_time=datetime.now(UTC))
+
+    def stop(self) -> None:
+        """End after the ticks that run now."""
+        self._ticks.shutdown(wait=True)
+
+    def _add(self, name: str, tick: Callable[[], None], seconds: float) -> None:
+        guarded = _Guarded(name, tick)
+        self._ticks.add_job(
+            guarded.tick,
+            "interval",
+            seconds=seconds,
+            id=name,
+            next_run_time=datetime.now(UTC),
+        )
+
+
+class _Guarded:
+    """A tick that survives a database that is away, and says so once."""
+
+    def __init__(self, name: str, tick: Callable[[], None]) -> None:
+        self._name = name
+        self._tick = tick
+        self._away = False
+
+    def tick(self) -> None:
+        try:
+            self._tick()
+        except StoreUnavailable as away:
+            if not self._away:
+                log.warning("the database is away, trying again", tick=self._name, reason=str(away))
+            self._away = True
+        except Exception:  # a message loop: logged, and the next tick goes on
+            log.exception("a tick failed", tick=self._name)
+        else:
+            if self._away:
+                log.warning("the database is back", tick=self._name)
+            self._away = False

@@ -1,0 +1,216 @@
+"""Floor 6: the facade. AWS's verbs in snake_case, and ours; doors translate its errors."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.asl import definition, document, names
+from orchestrator.asl.diagnostics import Finding, Severity
+from orchestrator.asl.limits import DEFAULT, Limits
+from orchestrator.engine import Engine, Outcome, Start
+from orchestrator.execution.events import StopRequested
+from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Scope
+from orchestrator.execution.history import HistoryEvent
+from orchestrator.execution.payload import Payload
+from orchestrator.store import MachineRow, Revision, Store
+
+HISTORY_PAGE: Final = 1_000
+
+
+class ServiceError(Exception):
+    """Something a caller asked for that cannot be done; the text says what and why."""
+
+
+class InvalidDefinition(ServiceError):
+    """A definition with errors; nothing was stored."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+        first = "; ".join(str(finding) for finding in errors[:3])
+        super().__init__(f"Invalid State Machine Definition: '{first}'")
+
+
+class InvalidExecutionInput(ServiceError):
+    """An input that is no JSON document, or one that no database could hold."""
+
+
+class MachineDoesNotExist(ServiceError):
+    """No machine of that name has been deployed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no machine {name!r}: deploy its definition first")
+
+
+class ExecutionDoesNotExist(ServiceError):
+    """No execution of that address."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(f"there is no execution {address!r} (its address is MACHINE:NAME)")
+
+
+class ExecutionAlreadyExists(ServiceError):
+    """The name is taken by an execution with another input."""
+
+    def __init__(self, machine: str, name: str) -> None:
+        super().__init__(
+            f"an execution {machine}:{name} exists already and was started with another input"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StartedExecution:
+    """An execution that a start made, or that the same start had made before (`created` False)."""
+
+    id: int
+    address: str
+    arn: str
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionDetail:
+    """An execution with its documents and the frames that rest now."""
+
+    execution: Execution
+    arn: str
+    input: Payload
+    output: Payload | None
+    frames: tuple[Frame, ...]
+
+    @property
+    def address(self) -> str:
+        """MACHINE:NAME."""
+        return f"{self.execution.machine}:{self.execution.name}"
+
+
+class Orchestrator:
+    """What people who define machines and submit executions can ask for."""
+
+    def __init__(
+        self, store: Store, engine: Engine, *, limits: Limits = DEFAULT, scope: Scope | None = None
+    ) -> None:
+        self._store = store
+        self._engine = engine
+        self._limits = limits
+        self._scope = scope or Scope()
+
+    # -- machines --------------------------------------------------------------------------------
+    # --------------------
+
+    def validate_state_machine_definition(self, text: str) -> tuple[Finding, ...]:
+        """All findings of a definition, errors and warnings, each with its JSON pointer."""
+        return definition.parse(text, self._limits).findings
+
+    def deploy(self, name: str, text: str) -> Revision:
+        """Store a definition as the newest revision of a machine; the same text again is the same
+        revision.
+
+        Raises InvalidName, InvalidDefinition.
+        """
+        names.check(name)
+        parsed = definition.parse(text, self._limits)
+        if parsed.machine is None:
+            raise InvalidDefinition(parsed.findings)
+        return self._store.put_machine(name, text)
+
+    def list_state_machines(self) -> list[MachineRow]:
+        """All machines, by name."""
+        return self._store.machines()
+
+    # -- executions ------------------------------------------------------------------------------
+    # --------------------
+
+    def start_execution(
+        self, machine: str, name: str | None = None, input: str = "{}"
+    ) -> StartedExecution:
+        """Start an execution of the newest revision; with the name and input of one that exists,
+        answer that one.
+
+        `input` is JSON text. Raises MachineDoesNotExist, InvalidName, InvalidExecutionInput,
+        ExecutionAlreadyExists.
+        """
+        name = names.check(name) if name is not None else str(uuid.uuid4())
+        payload = self._read_input(input)
+        row = self._store.machine(machine)
+        if row is None:
+            raise MachineDoesNotExist(machine)
+        start = Start(machine, row.revision, name, payload)
+        (started,) = self._engine.start_many([start])
+        if not started.created and not started.same_input:
+            raise ExecutionAlreadyExists(machine, name)
+        return StartedExecution(
+            started.id,
+            f"{machine}:{name}",
+            self._scope.execution_arn(machine, name),
+            started.created,
+        )
+
+    def describe_execution(self, address: str) -> ExecutionDetail:
+        """An execution by its address MACHINE:NAME or its ARN; raises ExecutionDoesNotExist."""
+        execution = self._find(address)
+        return ExecutionDetail(
+            execution,
+            self._scope.execution_arn(execution.machine, execution.name),
+            self._store.read_input(execution.id),
+            self._store.output(execution.id),
+            tuple(self._store.frames(execution.id)),
+        )
+
+    def list_executions(
+        self,
+        machine: str | None = None,
+        status: ExecutionStatus | None = None,
+        limit: int = 100,
+        before: int | None = None,
+    ) -> list[Execution]:
+        """Executions, newest first; `before` is the id of the last one of the page before."""
+        if machine is not None and self._store.machine(machine) is None:
+            raise MachineDoesNotExist(machine)
+        return self._store.list_executions(machine, status, limit, before)
+
+    def get_execution_history(
+        self, address: str, after: int = 0, limit: int = HISTORY_PAGE, *, reverse: bool = False
+    ) -> list[HistoryEvent]:
+        """History events in order of id, those behind the id `after`; raises ExecutionDoesNotExist.
+        """
+        return self._store.history(self._find(address).id, after, limit, reverse)
+
+    def whole_history(self, address: str) -> list[HistoryEvent]:
+        """Every history event there is by now; raises ExecutionDoesNotExist."""
+        events = self.get_execution_history(address)
+        while page := self.get_execution_history(address, events[-1].id):
+            events += page
+        return events
+
+    def unserved(self) -> list[str]:
+        """The resources that tasks wait for and no worker serves."""
+        return [unserved.resource for unserved in self._store.unserved()]
+
+    def stop_execution(
+        self, address: str, error: str | None = None, cause: str | None = None
+    ) -> Execution:
+        """End an execution as ABORTED; one that has ended already stays as it is."""
+        execution = self._find(address)
+        (handled,) = self._engine.handle_many([StopRequested(execution.id, error, cause)])
+        if handled.outcome is Outcome.FAILED:
+            raise ServiceError(f"{address} could not be stopped: {handled.reason}")
+        return self._find(address)
+
+    def _find(self, address: str) -> Execution:
+        machine, _, name = address.removeprefix(self._scope.execution_arn("", "")[:-1]).partition(
+            ":"
+        )
+        execution = self._store.find(machine, name)
+        if execution is None:
+            raise ExecutionDoesNotExist(address)
+        return execution
+
+    def _read_input(self, text: str) -> Payload:
+        try:
+            return Payload.of(document.read(text, limits=self._limits))
+        except document.DocumentError as error:
+            raise InvalidExecutionInput(f"Invalid State Machine Execution Input: {error}") from None

@@ -1,0 +1,46 @@
+"""Configuration from the environment: every field as `ORCHESTRATOR_` plus its name in capitals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+DEFAULT_DATABASE_URL = "sqlite:///orchestrator.db"
+
+
+class Settings(BaseSettings):
+    """What a process of this deployment needs to know."""
+
+    model_config = SettingsConfigDict(env_prefix="ORCHESTRATOR_", frozen=True, extra="ignore")
+
+    database_url: str = DEFAULT_DATABASE_URL
+    """`postgresql+psycopg://…` or `sqlite:///FILE`."""
+    broker_url: str | None = None
+    """`redis://…`; without it bells ring only inside the process."""
+    region: str = "us-east-1"
+    account: str = Field(default="000000000000", pattern=r"^\d{12}$")
+    lease_seconds: float = Field(default=30.0, gt=0)
+    """How long a claim holds without a renewal; renewed every third of it."""
+    poll_seconds: float = Field(default=0.1, gt=0)
+    """How often a scheduler looks for moments that are due."""
+    sweep_seconds: float = Field(default=1.0, gt=0)
+    """How often a scheduler looks for lapsed leases, bells to ring again and tasks without a queue.
+    """
+    slice_seconds: float = Field(default=1.0, gt=0)
+    """How long a worker slot goes on claiming before it lets others have a turn."""
+    slice_tasks: int = Field(default=100, gt=0)
+    """How many tasks a worker slot runs before it lets others have a turn."""
+    states_per_transaction: int = Field(default=1_000, gt=0)
+    """How many states one decision follows before it is cut and continued."""
+    document_bytes: int = Field(default=8 * 1024 * 1024, gt=0, le=64 * 1024 * 1024)
+    """The largest document."""
+    limits: Literal["default", "strict-aws"] = "default"
+    """`strict-aws` switches on the quotas of AWS Step Functions."""
+    ledger_url: SecretStr | None = None
+    """Where the sample handlers of `workers` note what they did; default: beside the data."""
+    data: Path | None = None
+    """The folder of the embedded mode."""
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
