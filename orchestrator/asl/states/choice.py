@@ -70,6 +70,9 @@ def _rule(entry: Fields) -> ChoiceRule | None:
         for fault in error.faults:
             entry.findings.schema(fault.message, fault.pointer)
         return None
+    except ValueError as error:
+        entry.findings.schema(f"Value is not a valid rule: {error}", entry.pointer)
+        return None
     return None if target is None else ChoiceRule(rule, target, comment)
 
 

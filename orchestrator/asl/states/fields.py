@@ -225,7 +225,8 @@ class Fields:
             return default
         try:
             return compiled(text)
-        except PathSyntaxError as error:
+        except (PathSyntaxError, ValueError) as error:
+            # int() raises ValueError where a number has more than some thousand digits.
             self.wrong(name, f"Value is not a valid JSONPath: {error}")
             return default
 
@@ -236,7 +237,7 @@ class Fields:
             return None
         try:
             return compile_expression(text)
-        except ExpressionSyntaxError:
+        except (ExpressionSyntaxError, ValueError):
             self.wrong(
                 name,
                 f"The value for the field '{name}' must be a valid JSONPath or a valid intrinsic"
@@ -254,6 +255,9 @@ class Fields:
         except CompileError as error:
             for fault in error.faults:
                 self.findings.schema(fault.message, fault.pointer)
+            return None
+        except ValueError as error:
+            self.wrong(name, f"Value is not a valid template: {error}")
             return None
 
     def _warn_of_literals(self, value: Json, pointer: str) -> None:
