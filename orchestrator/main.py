@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from orchestrator import logs
 from orchestrator import store as database
 from orchestrator.asl.limits import DEFAULT, STRICT_AWS, Limits
 from orchestrator.engine import Bell, Engine, Silence
@@ -68,6 +69,7 @@ def build(
     wake: Callable[[datetime], None] = lambda _at: None,
 ) -> Parts:
     """The parts of a process; `bell` defaults to Celery's where a broker is set."""
+    logs.configure(settings.log_level)
     scope = Scope(settings.region, settings.account)
     bounds = limits(settings)
     store = Store(

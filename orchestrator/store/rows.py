@@ -237,7 +237,8 @@ def seen_row(execution: int, frame: str, seen: Seen) -> Row:
         "at_execution": execution,
         "at_id": frame,
         "seen_token": seen.token,
-        "seen_deliveries": seen.deliveries,
+        # A frame without a task has no deliveries to count: its columns are null.
+        "seen_deliveries": None if seen.token is None else seen.deliveries,
         "seen_wake_at": seen.wake_at,
     }
 
