@@ -22,6 +22,7 @@ from sqlalchemy import (
     bindparam,
     exists,
     func,
+    literal,
     or_,
     select,
     update,
@@ -48,6 +49,12 @@ _UNCLAIMED: Final[dict[str, object]] = {
 }
 
 
+# Written so that rows are found by their primary key and not among all that the worker holds.
+_by_worker: Final[ColumnElement[bool]] = func.coalesce(
+    frames.c.claimed_by, literal("", TEXT)
+) == bindparam("worker", type_=TEXT)
+
+
 def _claims(dialect: str) -> FromClause:
     return wanted(dialect, execution=INTEGER, frame=TEXT, token=TEXT, delivery=INTEGER)
 
@@ -59,7 +66,7 @@ def _held(claims: FromClause) -> ColumnElement[bool]:
         frames.c.id == claims.c.frame,
         frames.c.token == claims.c.token,
         frames.c.deliveries == claims.c.delivery,
-        frames.c.claimed_by == bindparam("worker"),
+        _by_worker,
     )
 
 
@@ -142,7 +149,7 @@ _HEARTBEAT: Final = (
         frames.c.id == bindparam("at_id"),
         frames.c.token == bindparam("at_token"),
         frames.c.deliveries == bindparam("at_delivery"),
-        frames.c.claimed_by == bindparam("worker"),
+        _by_worker,
     )
     .values(
         wake_at=earliest_moment(),

@@ -204,5 +204,5 @@ resources: Final = Table(
     Column("at_most_once", Boolean, nullable=False),
     Column("announced_by", Text, nullable=False),
     Column("last_seen", Moment, nullable=False),
-    Column("previous_queue", Text),
+    Column("previous_queue", Bytewise),
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Connection, Select, and_, select
+from sqlalchemy import Connection, Select, and_, case, select
 
 from orchestrator.execution.decision import Missing, View
 from orchestrator.execution.frame import Execution, Fork, Frame, Scope, lineage
@@ -45,10 +45,10 @@ _fork_of_frame = and_(
 @cache
 def _read_statement(dialect: str) -> Select[Any]:
     keys = wanted(dialect, execution=INTEGER, frame=TEXT)
+    needed = one_of(dialect, executions.c.revision, "with_input", INTEGER)
     the_input = and_(
-        documents.c.execution == executions.c.id,
+        documents.c.execution == case((needed, executions.c.id)),  # null: not even looked up
         documents.c.what == "input",
-        one_of(dialect, executions.c.revision, "with_input", INTEGER),
     )
     return (
         select(*EXECUTION_COLUMNS, *FRAME_COLUMNS, *FORK_COLUMNS, documents.c.text)

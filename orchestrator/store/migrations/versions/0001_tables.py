@@ -199,7 +199,7 @@ def _resources() -> None:
         sa.Column("at_most_once", sa.Boolean(), nullable=False),
         sa.Column("announced_by", sa.Text(), nullable=False),
         sa.Column("last_seen", Moment(), nullable=False),
-        sa.Column("previous_queue", sa.Text()),
+        sa.Column("previous_queue", BYTEWISE),
         sa.PrimaryKeyConstraint("name", name="resources_pkey"),
     )
 
