@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from orchestrator.asl.document import Json
 from orchestrator.asl.paths.comparisons import MISSING, Missing, Value, compare, text_steps
 from orchestrator.asl.paths.functions import call
-from orchestrator.asl.paths.notation import bracketed, kind
+from orchestrator.asl.paths.notation import bracketed, kind, piece
 from orchestrator.asl.paths.syntax import (
     Both,
     Call,
@@ -92,7 +92,7 @@ def _start(query: Query, here: Json, work: Work) -> Json:
 
 def _no_child(value: Json, query: Query, number: int) -> str:
     if not isinstance(value, dict):
-        place, name = bracketed(query, number), bracketed(query, number + 1, number)
+        place, name = bracketed(query, number), piece(query.segments[number])
         return f"Expected an object with property {name} in path {place} but found {kind(value)}"
     if number + 1 == len(query.segments):
         return f"No results for path: {bracketed(query, number + 1)}"

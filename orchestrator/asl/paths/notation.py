@@ -18,13 +18,13 @@ from orchestrator.asl.paths.syntax import (
 )
 
 
-def bracketed(query: Query, count: int, first: int = 0) -> str:
-    """Return the pieces of a query from `first` up to `count` in bracket notation."""
-    root = "" if first else "$"
-    return root + "".join(_piece(segment) for segment in query.segments[first:count])
+def bracketed(query: Query, count: int) -> str:
+    """Return the root and the first pieces of a query in bracket notation."""
+    return "$" + "".join(map(piece, query.segments[:count]))
 
 
-def _piece(segment: Segment) -> str:
+def piece(segment: Segment) -> str:
+    """Return one piece in bracket notation."""
     match segment:
         case Child(name):
             return f"['{name}']"

@@ -86,8 +86,12 @@ def _reads_execution_input(query: Query) -> bool:
     """Tell whether `$$`, `$$.Execution` or `$$.Execution.Input` is among what a query reads."""
     if query.root != "$$":
         return False
-    first = zip(query.segments, ("Execution", "Input"), strict=False)
-    return all(not isinstance(segment, Child) or segment.name == name for segment, name in first)
+    for segment, name in zip(query.segments, ("Execution", "Input"), strict=False):
+        if not isinstance(segment, Child):
+            return True
+        if segment.name != name:
+            return False
+    return True
 
 
 def _queries(query: Query) -> Iterator[Query]:
