@@ -79,11 +79,11 @@ class Findings:
 
     def error(self, code: Code, message: str, pointer: str | None) -> None:
         """Note what refuses the definition."""
-        self._found.append(Finding(Severity.ERROR, code, message, pointer))
+        self._found.append(Finding(Severity.ERROR, code, _short(message), pointer))
 
     def warn(self, code: Code, message: str, pointer: str | None) -> None:
         """Note what its author should know."""
-        self._found.append(Finding(Severity.WARNING, code, message, pointer))
+        self._found.append(Finding(Severity.WARNING, code, _short(message), pointer))
 
     def schema(self, message: str, pointer: str | None) -> None:
         """Note a breach of the language's grammar, the commonest finding."""
@@ -92,6 +92,16 @@ class Findings:
     def all(self) -> tuple[Finding, ...]:
         """Return what was noted, each once."""
         return tuple(dict.fromkeys(self._found))
+
+
+MOST_MESSAGE_CHARACTERS = 2_000
+
+
+def _short(message: str) -> str:
+    """Cut a message that quotes a definition's text at length."""
+    if len(message) <= MOST_MESSAGE_CHARACTERS:
+        return message
+    return f"{message[:MOST_MESSAGE_CHARACTERS]}..."
 
 
 def refused(findings: Iterable[Finding]) -> bool:

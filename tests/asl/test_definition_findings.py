@@ -234,6 +234,11 @@ def test_faulty_json_is_told_with_line_and_column() -> None:
     assert finding.pointer is None
 
 
+def test_a_message_quotes_a_long_text_in_part() -> None:
+    (error,) = errors(machine(changed(PASS, InputPath="$." + "[" * 100_000)))
+    assert len(error[1]) < 3_000
+
+
 def test_blanks_are_no_definition() -> None:
     assert errors(" ") == [(SCHEMA, "Definition must be a valid JSON object", None)]
 
