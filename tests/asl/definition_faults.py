@@ -132,6 +132,25 @@ PLACES: list[tuple[str, Json, str]] = [
         "/Choices/0/Variable",
     ),
     ("a condition of the other language", rule(IsNull=True, Condition="{% true %}"), "/Choices/0"),
+    ("a rule with a comment that is no string", rule(IsNull=True, Comment=1), "/Choices/0/Comment"),
+    (
+        "an And that is no array",
+        changed(CHOICE, Choices=[{"And": {}, "Next": "Done"}]),
+        "/Choices/0/And",
+    ),
+    (
+        "an Or with what is no rule",
+        changed(CHOICE, Choices=[{"Or": [1], "Next": "Done"}]),
+        "/Choices/0/Or/0",
+    ),
+    (
+        "a comment of a rule inside that is no string",
+        changed(
+            CHOICE,
+            Choices=[{"Or": [{"Variable": "$", "IsNull": True, "Comment": 1}], "Next": "Done"}],
+        ),
+        "/Choices/0/Or/0/Comment",
+    ),
     ("an empty And", changed(CHOICE, Choices=[{"And": [], "Next": "Done"}]), "/Choices/0/And"),
     ("a Wait without a duration", without(WAIT, "Seconds"), ""),
     ("a Wait with two durations", changed(WAIT, SecondsPath="$.s"), ""),

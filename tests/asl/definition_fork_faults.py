@@ -11,11 +11,83 @@ from tests.asl.definition_samples import (
     PARALLEL,
     PASS,
     SUCCEED,
+    Object,
     changed,
     without,
 )
 
+_PARTS: list[tuple[str, str, Json, str]] = [
+    ("an unknown field of a reader", "ItemReader", {"Resource": READER, "X": 1}, ""),
+    ("a reader without a resource", "ItemReader", {}, ""),
+    ("a reader's resource of a wrong type", "ItemReader", {"Resource": 1}, "/Resource"),
+    (
+        "a reader's template with a fault",
+        "ItemReader",
+        {"Resource": READER, "Parameters": {"x.$": 1}},
+        "/Parameters",
+    ),
+    ("a batcher's unknown field", "ItemBatcher", {"MaxItemsPerBatch": 1, "X": 1}, ""),
+    ("a batch of nothing", "ItemBatcher", {"MaxItemsPerBatch": 0}, "/MaxItemsPerBatch"),
+    (
+        "a batcher's bound given twice",
+        "ItemBatcher",
+        {"MaxItemsPerBatch": 1, "MaxItemsPerBatchPath": "$.n"},
+        "",
+    ),
+    (
+        "a batcher's path that is none",
+        "ItemBatcher",
+        {"MaxItemsPerBatchPath": "n"},
+        "/MaxItemsPerBatchPath",
+    ),
+    (
+        "a batcher's template with a fault",
+        "ItemBatcher",
+        {"MaxItemsPerBatch": 1, "BatchInput": {"x.$": 1}},
+        "/BatchInput",
+    ),
+    ("a batcher that is no object", "ItemBatcher", [], ""),
+    ("an unknown field of a writer", "ResultWriter", {"X": 1}, ""),
+    ("a writer's resource of a wrong type", "ResultWriter", {"Resource": 1}, "/Resource"),
+    ("a writer's template with a fault", "ResultWriter", {"Parameters": {"x.$": 1}}, "/Parameters"),
+    ("a writer's unknown setting", "ResultWriter", {"WriterConfig": {"X": 1}}, "/WriterConfig"),
+    (
+        "a writer's unknown transformation",
+        "ResultWriter",
+        {"WriterConfig": {"Transformation": "ZIP"}},
+        "/WriterConfig/Transformation",
+    ),
+]
+_SETTINGS: list[tuple[str, Json]] = [
+    ("InputType", "XML"),
+    ("CSVHeaderLocation", "LAST_ROW"),
+    ("CSVHeaders", []),
+    ("CSVDelimiter", "DOT"),
+    ("MaxItems", -1),
+    ("MaxItemsPath", "n"),
+    ("ItemsPointer", 1),
+    ("Transformation", "ZIP"),
+    ("ManifestType", 1),
+]
+
+
+def _reader(name: str, value: Json) -> tuple[str, Json, str]:
+    reader: Object = {"Resource": READER, "ReaderConfig": {name: value}}
+    state = changed(DISTRIBUTED, ItemReader=reader)
+    return f"a reader with a wrong {name}", state, f"/ItemReader/ReaderConfig/{name}"
+
+
 PLACES: list[tuple[str, Json, str]] = [
+    *(
+        (what, changed(DISTRIBUTED, **{part: value}), f"/{part}{place}")
+        for what, part, value, place in _PARTS
+    ),
+    *(_reader(name, value) for name, value in _SETTINGS),
+    (
+        "a reader with an unknown setting",
+        changed(DISTRIBUTED, ItemReader={"Resource": READER, "ReaderConfig": {"X": 1}}),
+        "/ItemReader/ReaderConfig",
+    ),
     ("a branch that is no object", changed(PARALLEL, Branches=[BRANCH, "b"]), "/Branches/1"),
     ("no processor", without(MAP, "ItemProcessor"), ""),
     ("two processors", changed(MAP, Iterator={"StartAt": "I", "States": {"I": SUCCEED}}), ""),

@@ -151,6 +151,12 @@ def test_all_faults_are_found_at_once() -> None:
     }
 
 
+def test_findings_come_in_the_order_of_the_definition() -> None:
+    fields: Object = {f"F{number}": 1 for number in range(20)}
+    found = [message for _, message, _ in errors(machine({"Type": "Succeed", **fields}))]
+    assert found == [f"Field 'F{number}' is not supported" for number in range(20)]
+
+
 def test_an_unknown_target_and_what_it_leaves_unreachable_are_told_in_this_order() -> None:
     definition: Json = {
         "StartAt": "pass1",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchestrator.asl.choices import OPERATORS, Rule, compile_rule
-from orchestrator.asl.diagnostics import Code
+from orchestrator.asl.diagnostics import Code, child
+from orchestrator.asl.document import Json
 from orchestrator.asl.errors import CompileError
 from orchestrator.asl.paths import Path
 from orchestrator.asl.states.fields import WHOLE, Fields, looks_like_expression
@@ -86,10 +88,14 @@ def _check_fields(test: Fields) -> None:
         if operator in OPERATORS and not operator.endswith("Path") and looks_like_expression(value):
             message = f"The value looks like a path: use {operator}Path to compare with what it is"
             test.findings.warn(Code.NO_PATH, message, test.at(operator))
+    for value, pointer in _inner_tests(test):
+        if isinstance(value, dict):
+            _check_fields(Fields(value, pointer, test.findings))
+
+
+def _inner_tests(test: Fields) -> Iterator[tuple[Json, str]]:
+    yield test.value.get("Not"), test.at("Not")
     for name in ("And", "Or"):
-        if isinstance(test.value.get(name), list):
-            for inner in test.objects(name):
-                _check_fields(inner)
-    negated = test.value.get("Not")
-    if isinstance(negated, dict):
-        _check_fields(Fields(negated, test.at("Not"), test.findings))
+        value = test.value.get(name)
+        for index, inner in enumerate(value if isinstance(value, list) else ()):
+            yield inner, child(test.at(name), index)

@@ -65,8 +65,10 @@ class Fields:
 
     def allow(self, known: Iterable[str]) -> None:
         """Note every field that is not `known` here."""
-        for name in self.value.keys() - set(known):
-            self._refuse(name)
+        names = frozenset(known)
+        for name in self.value:
+            if name not in names:
+                self._refuse(name)
 
     def _refuse(self, name: str) -> None:
         if name in JSONATA_FIELDS:
