@@ -45,7 +45,6 @@ _UNCLAIMED: Final[dict[str, object]] = {
     "lease_until": None,
     "at_most_once": False,
     "wake_at": frames.c.timeout_at,
-    "progress": None,
 }
 
 

@@ -23,6 +23,7 @@ from orchestrator.execution.frame import (
 )
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
+from orchestrator.store import Claim, Store
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 MACHINE = "orders"
@@ -96,7 +97,9 @@ def event(number: int, at: datetime = AT, **details: Payload | str | int) -> His
     return HistoryEvent(number, number - 1, at, "PassStateEntered", details)
 
 
-def beginning(name: str | None = None, *frames: Frame, value: Json = None, **changes: object) -> Decision:
+def beginning(
+    name: str | None = None, *frames: Frame, value: Json = None, **changes: object
+) -> Decision:
     """Return the decision that starts an execution."""
     begun = execution(name, **changes)
     given = Payload.of({"order": 4711} if value is None else value)
@@ -107,6 +110,22 @@ def beginning(name: str | None = None, *frames: Frame, value: Json = None, **cha
         history=(event(1, input=given), event(2)),
         input=given,
     )
+
+
+def started(store: Store, *frames: Frame, **changes: object) -> View:
+    """Start an execution and return the view of its root."""
+    (answer,) = store.start([beginning(None, *frames, **changes)])
+    return view_of(store, answer.id)
+
+
+def view_of(store: Store, number: int, frame_id: str = "") -> View:
+    """Return the view of a frame of an execution that is there."""
+    return store.read([(number, frame_id)])[number, frame_id]
+
+
+def claimed(store: Store, worker: str = "w1", limit: int = 1, **options: object) -> list[Claim]:
+    """Claim tasks of the sample resource."""
+    return store.claim(worker, [QUEUE], [RESOURCE], limit=limit, **options)  # type: ignore[arg-type]
 
 
 def seen(of: Frame) -> Seen:
