@@ -10,10 +10,11 @@ accepted, and no gevent or eventlet pool. Early acknowledgement is set on the be
 
 from __future__ import annotations
 
+import logging
 import mmap
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import structlog
@@ -75,6 +76,10 @@ class Parts(Protocol):
 def attach(app: Celery, build: Callable[[Bell], Parts], settings: Settings) -> None:
     """Let every worker of `app` serve the engine; `build` makes the parts of one process."""
     plugin = _Plugin(app, build, settings)
+
+    def hear(task: Task) -> int:
+        return plugin.hear(task)
+
     # No rate, no result, acknowledged before it runs: a bell is as good as any other.
     app.task(
         name=BELL,
@@ -85,7 +90,9 @@ def attach(app: Celery, build: Callable[[Bell], Parts], settings: Settings) -> N
         send_events=False,
         typing=False,
         rate_limit=None,
-    )(plugin.hear)
+    )(hear)
+    for logger in ("celery.worker.strategy", "celery.app.trace"):
+        logging.getLogger(logger).addFilter(_says_more_than_bells)
     signals.worker_init.connect(plugin.prepare, weak=False)
     signals.worker_ready.connect(plugin.begin, weak=False)
     signals.worker_shutting_down.connect(plugin.drain, weak=False)
@@ -234,6 +241,13 @@ class _Plugin:
     def _looked(self, process: _Process) -> Serving:
         self._flags[_EVENTS] = 1 if self._tells() else 0
         return self._served(process)
+
+
+def _says_more_than_bells(record: logging.LogRecord) -> bool:
+    """Keep the log to what runs: that a bell came and went says nothing."""
+    about = record.args
+    is_bell = isinstance(about, Mapping) and about.get("name") == BELL
+    return not is_bell or record.levelno > logging.INFO
 
 
 def check(app: Celery, pool: str) -> None:

@@ -124,7 +124,7 @@ def _keep_the_broker_empty(task: Task) -> None:
             return published
         why = exc or sys.exc_info()[1]
         _running.retries.append(why)
-        answer = Retry(exc=why)
+        answer = Retry(f"up to the definition: {why!r}", exc=why)
         if throw:
             raise answer from why
         return answer

@@ -1,0 +1,1 @@
+"""A shop's Celery application as its authors have it: it knows nothing of the orchestrator."""
