@@ -35,7 +35,7 @@ class TaskFailed:
     token: str
     delivery: int
     claimed_by: str
-    error: str
+    error: str | None
     cause: str | None
     started_at: datetime
 

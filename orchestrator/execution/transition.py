@@ -194,11 +194,14 @@ class Transition:
             raise TypeError(f"the state {state.name} opens no fork")
         return state
 
-    def require_children(self, tally: Tally, count: int) -> None:
-        """Ask for the next children to begin unless they are in hand."""
+    def require_children(self, tally: Tally, count: int, at_least: int | None = None) -> None:
+        """Ask for the next children to begin unless they, or at least so many, are in hand."""
         prefix = tally.fork.prefix
         ids = [f"{prefix}{tally.admitted + n}" for n in range(count)]
-        missing = [one for one in ids if one not in self._threads and one not in self.view.frames]
+        known = self.view.frames
+        if all(one in known for one in ids[:at_least]):
+            return
+        missing = [one for one in ids if one not in known]
         if missing:
             raise NeedsMore(Missing(frames=tuple(missing)))
 
@@ -206,7 +209,9 @@ class Transition:
         """Return the next child of a fork to begin."""
         if tally.fresh:
             return tally.threads[tally.admitted]
-        self.require_children(tally, 1)
+        # Whoever begins one after the other in this decision goes on doing so: ask for ever more.
+        left = tally.fork.total - tally.admitted
+        self.require_children(tally, min(max(1, 2 * len(tally.threads)), left), at_least=1)
         child = self.thread(f"{tally.fork.prefix}{tally.admitted}")
         tally.threads.append(child)
         return child
@@ -343,7 +348,8 @@ class Transition:
 
     def _commands(self) -> tuple[Command, ...]:
         commands: list[Command] = []
-        earliest: datetime | None = None
+        execution = self.view.execution
+        earliest = execution.deadline_at if execution.version == 0 else None
         for thread in self._threads.values():
             if thread.gone or not thread.changed:
                 continue

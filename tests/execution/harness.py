@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from typing import Any
 
 from orchestrator.asl import document
 from orchestrator.asl.definition import parse
@@ -178,6 +179,8 @@ class World:
         if event is None:
             raise StuckError(f"nothing wakes {sorted(self.frames)}")
         self.tell(event)
+        if not isinstance(event, MomentDue):
+            assert isinstance(self.tell(event), Stale), "no event counts twice"
 
     def tell(self, event: Event) -> Decision | Stale:
         """Hand an event to `decide`, as the engine does, and store what is decided."""
@@ -370,7 +373,6 @@ class World:
             self.forks = {n: f for n, f in self.forks.items() if not n.startswith(prefix)}
 
     def record(self, decision: Decision) -> None:
-        assert decision.history
         for event in decode(encode(decision.history)):
             assert event.id == len(self.history) + 1
             assert event.previous_id < event.id
@@ -378,6 +380,7 @@ class World:
             self.history.append(event)
         assert decision.execution.next_event_id == len(self.history) + 1
         assert decision.execution.last_event_at >= self.history[-1].at
+        assert encode(decision.history).isascii()
 
     def check(self) -> None:
         """Check that the frames agree with each other, and that something wakes each."""
@@ -430,3 +433,39 @@ class World:
     def only_frame(self) -> Frame:
         (frame,) = self.frames.values()
         return frame
+
+
+def states(**named: Any) -> dict[str, Any]:
+    """Return a definition that starts at the first of the states."""
+    return {"StartAt": next(iter(named)), "States": dict(named)}
+
+
+def task(**fields: Any) -> dict[str, Any]:
+    """Return a Task for Celery that ends unless it says where to go."""
+    end = {} if "Next" in fields else {"End": True}
+    return {"Type": "Task", "Resource": "celery:work", **end, **fields}
+
+
+def mapping(processor: Any, **fields: Any) -> dict[str, Any]:
+    """Return a Map that ends unless it says where to go."""
+    end = {} if "Next" in fields else {"End": True}
+    return {"Type": "Map", "ItemProcessor": processor, **end, **fields}
+
+
+def parallel(*branches: Any, **fields: Any) -> dict[str, Any]:
+    """Return a Parallel that ends unless it says where to go."""
+    end = {} if "Next" in fields else {"End": True}
+    return {"Type": "Parallel", "Branches": list(branches), **end, **fields}
+
+
+def script(*outcomes: Outcome) -> Handler:
+    """Return a handler that gives these outcomes in turn, and the last one ever after."""
+    left = list(outcomes)
+
+    def handle(_: Call) -> Outcome:
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    return handle
+
+
+PASS: dict[str, Any] = {"Type": "Pass", "End": True}

@@ -169,7 +169,7 @@ def _fail(transition: Transition, thread: Thread, state: Task, event: TaskFailed
     resource, task = state.resource, _task(thread)
     attempt.record_started(transition, thread, resource, task.claimed_by, event.started_at)
     error, cause = _worded(resource, event.error), event.cause
-    if _is_lambda(resource):
+    if error is not None and _is_lambda(resource):
         cause = lambdas.cause_of(error, cause, task.key)
     failure = bounded(error, cause, transition.limits)
     attempt.record_failed(transition, thread, resource, failure)
@@ -212,5 +212,7 @@ def _is_lambda(resource: Resource) -> bool:
     return resource.kind in (Kind.LAMBDA_ARN, Kind.LAMBDA_INVOKE)
 
 
-def _worded(resource: Resource, error: str) -> str:
-    return _OF_LAMBDA.get(error, error) if _is_lambda(resource) else error
+def _worded(resource: Resource, error: str | None) -> str | None:
+    if error is None or not _is_lambda(resource):
+        return error
+    return _OF_LAMBDA.get(error, error)

@@ -1,0 +1,119 @@
+"""History rows, and history as AWS shows it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.execution.history import HistoryEvent, UnknownLevel, decode, encode, to_aws
+from orchestrator.execution.payload import Payload
+from tests.execution.harness import START, World, states, task
+
+document = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+detail = st.text() | st.integers() | st.booleans() | document.map(Payload.of)
+details = st.dictionaries(
+    st.text(), detail | st.dictionaries(st.text(), detail, max_size=2), max_size=4
+)
+
+
+@given(
+    first=st.integers(1, 10**6),
+    rows=st.lists(
+        st.tuples(
+            st.integers(0, 10**6),
+            st.datetimes(datetime(2020, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001  # hypothesis wants them so
+            st.sampled_from(["TaskScheduled", "PassStateEntered"]),
+            details,
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_what_is_packed_comes_out_as_it_was(
+    first: int, rows: list[tuple[int, datetime, str, dict[str, object]]]
+) -> None:
+    events = [HistoryEvent(first + n, *row) for n, row in enumerate(rows)]  # type: ignore[arg-type]
+    text = encode(events)
+    assert text.isascii()
+    assert decode(text) == events
+
+
+def test_a_document_that_several_events_name_is_there_once() -> None:
+    world = World(states(A={"Type": "Pass", "Next": "B"}, B={"Type": "Succeed"})).run("z" * 1_000)
+    row = json.loads(encode(world.decisions[0].history))
+    assert row["level"] == 1
+    assert len(row["documents"]) == 1
+
+
+def test_equal_documents_are_there_once_too() -> None:
+    events = [
+        HistoryEvent(n, 0, START, "PassStateEntered", {"input": Payload.of([1, {}])})
+        for n in (1, 2)
+    ]
+    assert len(json.loads(encode(events))["documents"]) == 1
+
+
+def test_times_are_kept_to_the_microsecond() -> None:
+    at = START + timedelta(microseconds=1)
+    assert decode(encode([HistoryEvent(1, 0, at, "ExecutionAborted", {})]))[0].at == at
+
+
+@pytest.mark.parametrize("level", [-1, 2, 99])
+def test_a_row_of_an_unknown_level_is_refused(level: int) -> None:
+    row = {"level": level, "first": 1, "events": [], "documents": []}
+    with pytest.raises(UnknownLevel):
+        decode(json.dumps(row))
+
+
+def test_an_event_is_shown_as_aws_shows_it() -> None:
+    world = World(states(A=task(TimeoutSeconds=5))).run({"a": 1})
+    shown = [to_aws(event) for event in world.history]
+    time = START.timestamp()
+    assert shown[0] == {
+        "id": 1,
+        "previousEventId": 0,
+        "timestamp": time,
+        "type": "ExecutionStarted",
+        "executionStartedEventDetails": {
+            "input": '{"a":1}',
+            "inputDetails": {"truncated": False},
+            "roleArn": "arn:aws:iam::000000000000:role/orchestrator",
+        },
+    }
+    assert shown[1]["stateEnteredEventDetails"] == {
+        "name": "A",
+        "input": '{"a":1}',
+        "inputDetails": {"truncated": False},
+    }
+    assert shown[2]["taskScheduledEventDetails"] == {
+        "resourceType": "celery",
+        "resource": "work",
+        "region": "us-east-1",
+        "parameters": '{"a":1}',
+        "timeoutInSeconds": 5,
+    }
+    assert shown[5]["stateExitedEventDetails"] == {
+        "name": "A",
+        "output": '{"a":1}',
+        "outputDetails": {"truncated": False},
+    }
+
+
+@pytest.mark.parametrize(
+    "event_type", ["LambdaFunctionStarted", "MapStateSucceeded", "TaskStateAborted"]
+)
+def test_an_event_that_has_no_details_on_aws_has_none_here(event_type: str) -> None:
+    shown = to_aws(HistoryEvent(1, 0, START, event_type, {}))
+    assert set(shown) == {"id", "previousEventId", "timestamp", "type"}
