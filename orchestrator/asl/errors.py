@@ -37,7 +37,7 @@ class StateFailure(Exception):
     """An evaluation failed, and with it the state that asked for it."""
 
     def __init__(self, error: str, cause: str | None = None) -> None:
-        super().__init__(error, cause)
+        super().__init__(error if cause is None else f"{error}: {cause}")
         self.failure = Failure(error, None if cause is None else cause[: DEFAULT.cause_characters])
 
 

@@ -14,9 +14,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from orchestrator.asl.document import DocumentError, Json, check_size, equal, read, show, write_out
+from orchestrator.asl.document import (
+    DocumentError,
+    Json,
+    check_depth,
+    check_size,
+    equal,
+    read,
+    show,
+    write_out,
+)
 from orchestrator.asl.draw import Draw
-from orchestrator.asl.limits import MOST_MADE_BYTES, MOST_RANGE_ITEMS, MOST_TEXT_CHARACTERS
+from orchestrator.asl.limits import (
+    DEFAULT,
+    MOST_MADE_BYTES,
+    MOST_PATH_STEPS,
+    MOST_RANGE_ITEMS,
+    MOST_TEXT_CHARACTERS,
+)
 
 Arguments: TypeAlias = list[Json]
 Apply: TypeAlias = Callable[[Arguments, Draw], Json]
@@ -87,12 +102,18 @@ def _small_integer(value: Json) -> int:
 
 
 def _written(value: Json) -> str:
-    """Return the compact JSON text of a value; one that is immense is refused unmade."""
+    """Return the compact JSON text of a value."""
+    return write_out(_bounded(value))
+
+
+def _bounded(value: Json) -> Json:
+    """Refuse a value whose text would be immense, or that is deeper than documents are."""
     try:
         check_size(value, MOST_MADE_BYTES)
-        return write_out(value)
+        check_depth(value, DEFAULT.document_depth + DEFAULT.definition_depth)
     except DocumentError as error:
         raise IntrinsicError(error.message) from error
+    return value
 
 
 # ------------------------------------------------------------------------------------ strings
@@ -118,27 +139,16 @@ def _java_text(value: Json) -> str:
     """Return a value as AWS puts it into a string: `{a=1, b=[x, null]}`."""
     if isinstance(value, str):
         return value
-    if not isinstance(value, dict | list):
-        return show(value)
-    try:
-        check_size(value, MOST_MADE_BYTES)
-    except DocumentError as error:
-        raise IntrinsicError(error.message) from error
-    return _java_whole(value)
+    return _java_whole(_bounded(value)) if isinstance(value, dict | list) else show(value)
 
 
 def _java_whole(value: Json) -> str:
-    match value:
-        case str():
-            return value
-        case list():
-            return "[" + ", ".join(map(_java_whole, value)) + "]"
-        case dict():
-            texts = map(_java_whole, value.values())
-            members = (f"{key}={text}" for key, text in zip(value, texts, strict=True))
-            return "{" + ", ".join(members) + "}"
-        case _:
-            return show(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_java_whole, value)) + "]"
+    if isinstance(value, dict):
+        texts = map(_java_whole, value.values())
+        return "{" + ", ".join(map("{}={}".format, value, texts)) + "}"
+    return value if isinstance(value, str) else show(value)
 
 
 def _format(template: Json, *arguments: Json) -> Json:
@@ -205,7 +215,7 @@ def _array_partition(array: Json, size: Json) -> Json:
 
 def _array_contains(array: Json, value: Json) -> Json:
     items = _array(array)
-    left = MOST_MADE_BYTES
+    left = MOST_PATH_STEPS
 
     def spend(steps: int) -> None:
         nonlocal left
@@ -238,7 +248,7 @@ def _array_length(array: Json) -> Json:
 
 def _array_unique(array: Json) -> Json:
     items = _array(array)
-    _written(items)
+    _bounded(items)
     seen: dict[str, Json] = {}
     for item in items:
         seen.setdefault(_canonical(item), item)
@@ -247,18 +257,15 @@ def _array_unique(array: Json) -> Json:
 
 def _canonical(value: Json) -> str:
     """Return a text that equal values have in common, and no others."""
-    match value:
-        case float() if value.is_integer():
-            return str(int(value))
-        case list():
-            return "[" + ",".join(map(_canonical, value)) + "]"
-        case dict():
-            keys = sorted(value)
-            texts = map(_canonical, map(value.__getitem__, keys))
-            members = (f"{write_out(key)}:{text}" for key, text in zip(keys, texts, strict=True))
-            return "{" + ",".join(members) + "}"
-        case _:
-            return write_out(value)
+    if isinstance(value, list):
+        return "[" + ",".join(map(_canonical, value)) + "]"
+    if isinstance(value, dict):
+        keys = sorted(value)
+        texts = map(_canonical, map(value.__getitem__, keys))
+        return "{" + ",".join(map("{}:{}".format, map(write_out, keys), texts)) + "}"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return write_out(value)
 
 
 def _json_merge(first: Json, second: Json, deep: Json) -> Json:

@@ -44,7 +44,7 @@ STRICT_AWS = Limits(document_bytes=256 * KIBIBYTE, history_events=25_000)
 """The service quotas of AWS Step Functions."""
 
 MOST_PATH_STEPS = 1_000_000
-"""Nodes that one evaluation of a path may look at."""
+"""Values that one evaluation of a path, or one search in an array, may look at."""
 
 MOST_CALL_NESTING = 10
 """How deep calls of intrinsic functions may stand in each other."""
@@ -55,8 +55,8 @@ MOST_RANGE_ITEMS = 1_000
 MOST_TEXT_CHARACTERS = 10_000
 """Characters that States.Hash, States.Base64Encode and States.Base64Decode take."""
 
-MOST_MADE_BYTES = 64 * MEBIBYTE
-"""Text that one call of an intrinsic function may make, and values it may compare."""
+MOST_MADE_BYTES = 16 * MEBIBYTE
+"""Text that one call of an intrinsic function may make."""
 
 MOST_EVALUATION_STEPS = 10 * MOST_PATH_STEPS
 """Steps that all paths and calls of one template or rule may take together."""

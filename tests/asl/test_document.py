@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.asl.document import DocumentError, equal, read, show, write
+from orchestrator.asl.document import DocumentError, Json, equal, read, show, write
 from orchestrator.asl.limits import DEFAULT, STRICT_AWS, Limits
 
 
@@ -73,7 +73,7 @@ def test_depth_ends_at_its_limit_and_never_in_a_recursion_error(opening: str) ->
 
 
 def test_brackets_inside_strings_are_not_depth() -> None:
-    value = ["[" * 5_000, "{" * 5_000]
+    value: Json = ["[" * 5_000, "{" * 5_000]
     assert read(write(value)) == value
 
 
@@ -129,7 +129,7 @@ def test_a_small_value_that_makes_an_immense_text_is_refused_before_it_is_made()
 
 
 def test_text_is_compact_and_ascii_only() -> None:
-    value = {"a": [1, 2.5, None, True], "é": "\U0001f600"}
+    value: Json = {"a": [1, 2.5, None, True], "é": "\U0001f600"}
     assert write(value) == '{"a":[1,2.5,null,true],"\\u00e9":"\\ud83d\\ude00"}'
     assert write(value).isascii()
 

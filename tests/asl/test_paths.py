@@ -32,6 +32,10 @@ STORE: Json = {
 CONTEXT: Json = {"Execution": {"Input": {"id": 7}, "Name": "e-1"}, "Map": {"Item": {"Index": 2}}}
 
 
+NO_OBJECT_AT_A = "Expected an object with property ['b'] in path $['a'] but found"
+NO_OBJECT_AT_A_BOTH = "Expected an object with property ['b','c'] in path $['a'] but found"
+
+
 def read(text: str, document: Json = STORE) -> Json:
     return compile_path(text).read(document, lambda: CONTEXT)
 
@@ -290,27 +294,17 @@ def test_a_path_knows_whether_it_can_see_the_input_of_the_execution(text: str, r
         ("$.no.such", {}, "Invalid path '$.no.such' : Missing property in path $['no']"),
         ("$.a[3]", {"a": [1]}, "Invalid path '$.a[3]' : No results for path: $['a'][3]"),
         ("$.a[-2]", {"a": [1]}, "Invalid path '$.a[-2]' : No results for path: $['a'][-2]"),
+        ("$.a.b", {"a": "text"}, f"Invalid path '$.a.b' : {NO_OBJECT_AT_A} a string"),
+        ("$.a.b", {"a": [1]}, f"Invalid path '$.a.b' : {NO_OBJECT_AT_A} an array"),
+        ("$.a.b", {"a": None}, f"Invalid path '$.a.b' : {NO_OBJECT_AT_A} null"),
+        ("$.a.b", {"a": 1}, f"Invalid path '$.a.b' : {NO_OBJECT_AT_A} a number"),
         (
-            "$.a.b",
-            {"a": "text"},
-            "Invalid path '$.a.b' : Expected an object with property ['b'] in path $['a']"
-            " but found a string",
+            "$.a['b', 'c']",
+            {"a": 1},
+            f"Invalid path '$.a['b', 'c']' : {NO_OBJECT_AT_A_BOTH} a number",
         ),
-        (
-            "$.a[0]",
-            {"a": {"0": 1}},
-            "Invalid path '$.a[0]' : Expected an array in path $['a'] but found an object",
-        ),
-        (
-            "$[0]",
-            "text",
-            "Invalid path '$[0]' : Expected an array in path $ but found a string",
-        ),
-        (
-            "$.a.b",
-            None,
-            "Invalid path '$.a.b' : Expected an object with property ['a'] in path $ but found null",
-        ),
+        ("$[0]", True, "Invalid path '$[0]' : Expected an array in path $ but found a boolean"),
+        ("$[0]", {"0": 1}, "Invalid path '$[0]' : Expected an array in path $ but found an object"),
     ],
 )
 def test_a_definite_path_that_leads_nowhere_fails_with_its_cause(
