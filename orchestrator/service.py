@@ -139,7 +139,7 @@ class Orchestrator:
         if row is None:
             raise MachineDoesNotExist(machine)
         start = Start(machine, row.revision, name, payload)
-        (started,) = self._engine.start_many([start])
+        started = self._engine.start(start)
         if not started.created and not started.same_input:
             raise ExecutionAlreadyExists(machine, name)
         return StartedExecution(

@@ -1,0 +1,387 @@
+"""Takes events to their executions and starts new ones."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+import structlog
+
+from orchestrator.asl.limits import DEFAULT, Limits
+from orchestrator.engine.bell import Bell
+from orchestrator.engine.group import Group
+from orchestrator.engine.inline import Claimant, Prepared, prepare, view_in_hand
+from orchestrator.engine.revision import Revisions
+from orchestrator.engine.route import Routes
+from orchestrator.execution.commands import RingBell, WakeAt
+from orchestrator.execution.decide import begin, decide
+from orchestrator.execution.decision import Decision, Missing, Stale, View
+from orchestrator.execution.events import Event, frame_of
+from orchestrator.execution.frame import Execution, ExecutionStatus, Phase, Scope, parent_id
+from orchestrator.execution.payload import Payload
+from orchestrator.store import Claim, Committed, Failed, IdTaken, Started, Store, StoreUnavailable
+
+log = structlog.get_logger(__name__)
+
+MOST_TRIES: Final = 20
+"""How often an event is decided again because something else came first."""
+
+SMALL_FORK: Final = 8
+"""Events of larger forks meet all the time: they take the execution's lock before they decide."""
+
+LOCKED_EVENTS: Final = 20
+LOCKED_SECONDS: Final = 0.05
+"""How much one transaction that holds an execution's lock may decide."""
+
+EPOCH_MS: Final = 1_704_067_200_000
+"""2024-01-01: execution ids count milliseconds from here, above 22 random bits."""
+
+
+class Outcome(StrEnum):
+    """What became of an event."""
+
+    COMMITTED = "committed"
+    STALE = "stale"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An event, who wants to go on with what it makes ready, and what is known already."""
+
+    event: Event
+    claimant: Claimant | None = None
+    view: View | None = None
+    """As the last commit of the same slot left it: saves a read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """An event and what became of it; `reason` says why it was stale or failed."""
+
+    event: Event
+    outcome: Outcome
+    reason: str = ""
+    claim: Claim | None = None
+    """The claimant's next task."""
+    view: View | None = None
+    """What the result of that task will find."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A wish to start an execution of one revision of a machine."""
+
+    machine: str
+    revision: int
+    name: str
+    input: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    place: int
+    arrival: Arrival
+    view: View
+    prepared: Prepared
+
+
+_Queue: TypeAlias = "Sequence[tuple[int, Arrival]]"
+_Settled: TypeAlias = "dict[int, Handled]"
+
+
+class Engine:
+    """Reads, decides, commits, rings; threads of one process share it and each other's commits."""
+
+    def __init__(
+        self,
+        store: Store,
+        bell: Bell,
+        *,
+        limits: Limits = DEFAULT,
+        scope: Scope | None = None,
+        wake: Callable[[datetime], None] = lambda _at: None,
+    ) -> None:
+        self._store = store
+        self._bell = bell
+        self._limits = limits
+        self._scope = scope or Scope()
+        self._wake = wake
+        self._revisions = Revisions(store, limits)
+        self._results: Group[Arrival, Handled] = Group(self._handle, limits.group_transitions)
+        self._starts: Group[Start, Started] = Group(self.start_many, limits.group_transitions)
+        self.routes = Routes(store)
+
+    # -- starts ----------------------------------------------------------------------------------
+
+    def start(self, start: Start) -> Started:
+        """Start an execution, together with those that other threads start now."""
+        return self._starts.do(start)
+
+    def start_many(self, starts: Sequence[Start]) -> list[Started]:
+        """Start executions, each exactly once per machine and name; in the order of `starts`.
+
+        An execution of that name that exists already is answered as it is (`created` False).
+        """
+        while True:
+            prepared = [self._begin(start) for start in starts]
+            try:
+                started = self._store.start([one.decision for one in prepared])
+            except IdTaken:
+                continue
+            self._announce(
+                one for one, answer in zip(prepared, started, strict=True) if answer.created
+            )
+            return started
+
+    def _begin(self, start: Start) -> Prepared:
+        now = self._store.now()
+        execution = Execution(
+            id=_new_id(),
+            machine=start.machine,
+            revision=start.revision,
+            name=start.name,
+            status=ExecutionStatus.RUNNING,
+            phase=Phase.OPEN,
+            version=0,
+            next_event_id=1,
+            started_at=now,
+            last_event_at=now,
+        )
+        machine = self._revisions.machine(start.revision)
+        bits = secrets.token_bytes(32)
+        decision = begin(machine, execution, self._scope, start.input, now, bits, self._limits)
+        return prepare(decision, self.routes.queue, None, now)
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def hand_in(self, arrival: Arrival) -> Handled:
+        """Take one event to its execution, in one transaction with those of other threads."""
+        return self._results.do(arrival)
+
+    def handle_many(self, events: Sequence[Event]) -> list[Handled]:
+        """Take events to their executions; those of one execution are decided one by one.
+
+        Answers in the order of `events`. Raises StoreUnavailable when the database is away;
+        handing the same events over again is then safe, since each names what it answers.
+        """
+        return self._handle([Arrival(event) for event in events])
+
+    def _handle(self, arrivals: Sequence[Arrival]) -> list[Handled]:
+        answers: _Settled = {}
+        waiting: dict[int, list[tuple[int, Arrival]]] = {}
+        for place, arrival in enumerate(arrivals):
+            waiting.setdefault(arrival.event.execution, []).append((place, arrival))
+        tries = 0
+        while waiting:
+            tries += 1
+            settled = self._round(waiting, tries)
+            answers |= settled
+            waiting = {
+                execution: rest
+                for execution, queue in waiting.items()
+                if (rest := [item for item in queue if item[0] not in settled])
+            }
+            if settled:
+                tries = 0
+            elif tries >= MOST_TRIES:
+                return self._given_up(arrivals, answers)
+        return [answers[place] for place in range(len(arrivals))]
+
+    def _given_up(self, arrivals: Sequence[Arrival], answers: _Settled) -> list[Handled]:
+        return [
+            answers.get(place)
+            or Handled(arrival.event, Outcome.FAILED, "something else always came first")
+            for place, arrival in enumerate(arrivals)
+        ]
+
+    def _round(self, waiting: Mapping[int, _Queue], tries: int) -> _Settled:
+        """Decide the first event of each execution in one group; crowded ones under their lock."""
+        heads = {execution: queue[0] for execution, queue in waiting.items()}
+        views = self._views([arrival for _, arrival in heads.values()], tries)
+        settled: _Settled = {}
+        group: list[_Decided] = []
+        crowded: list[int] = []
+        for execution, (place, arrival) in heads.items():
+            view = views.get(execution)
+            if view is None:
+                settled[place] = _nowhere(arrival.event)
+            elif tries % 2 == 0 or _is_crowded(view, frame_of(arrival.event)):
+                crowded.append(execution)
+            else:
+                decided = self._decided(place, arrival, view, settled, self._store.read_more)
+                if decided is not None:
+                    group.append(_Decided(place, arrival, view, decided))
+        settled |= self._commit(group)
+        for execution in crowded:
+            settled |= self._decide_locked(execution, waiting[execution])
+        return settled
+
+    def _views(self, arrivals: Sequence[Arrival], tries: int) -> dict[int, View]:
+        """What each execution's event finds: read at once, but for those who know already."""
+        known: dict[int, View] = {}
+        if tries == 1:
+            known = {a.event.execution: a.view for a in arrivals if a.view is not None}
+        keys = [
+            (arrival.event.execution, frame_of(arrival.event))
+            for arrival in arrivals
+            if arrival.event.execution not in known
+        ]
+        if keys:
+            known |= {key[0]: view for key, view in self._store.read(keys).items()}
+        return known
+
+    def _decided(
+        self,
+        place: int,
+        arrival: Arrival,
+        view: View,
+        settled: _Settled,
+        read_more: Callable[[View, Missing], View | None],
+    ) -> Prepared | None:
+        """The decision to be committed; None: it is settled without one, or to be tried again."""
+        try:
+            decided = self._decide(view, arrival, read_more)
+        except StoreUnavailable:
+            raise
+        except Exception as exception:  # noqa: BLE001  # it must not sink its neighbours
+            settled[place] = _failed(arrival.event, exception)
+            return None
+        if isinstance(decided, Stale):
+            settled[place] = Handled(arrival.event, Outcome.STALE, decided.reason)
+            return None
+        return decided
+
+    def _decide(
+        self, view: View, arrival: Arrival, read_more: Callable[[View, Missing], View | None]
+    ) -> Prepared | Stale | None:
+        """Decide on the view; None: what was to be read has moved on meanwhile."""
+        machine = self._revisions.machine(view.execution.revision)
+        if machine.needs_execution_input and view.input is None:
+            view = replace(view, input=self._store.read_input(view.execution.id))
+        bits = secrets.token_bytes(32)
+        now = self._store.now()
+        while True:
+            decision = decide(machine, view, arrival.event, now, bits, self._limits)
+            match decision:
+                case Missing():
+                    more = read_more(view, decision)
+                    if more is None:
+                        return None
+                    view = more
+                case Stale():
+                    return decision
+                case Decision():
+                    return prepare(decision, self.routes.queue, arrival.claimant, now)
+
+    def _commit(self, group: Sequence[_Decided]) -> _Settled:
+        if not group:
+            return {}
+        results = self._store.commit([one.prepared.decision for one in group])
+        settled: _Settled = {}
+        committed: list[Prepared] = []
+        for one, result in zip(group, results, strict=True):
+            match result:
+                case Committed():
+                    settled[one.place] = _committed(one.arrival.event, one.prepared, one.view)
+                    committed.append(one.prepared)
+                case Failed(exception):
+                    settled[one.place] = _failed(one.arrival.event, exception)
+                case Stale():  # something else came first: decided again in the next round
+                    pass
+        self._announce(committed)
+        return settled
+
+    def _decide_locked(self, execution: int, queue: _Queue) -> _Settled:
+        """Decide the next few events of one execution while holding its lock."""
+        settled: _Settled = {}
+        committed: list[Prepared] = []
+        try:
+            self._decide_under_lock(execution, queue[:LOCKED_EVENTS], settled, committed)
+        except StoreUnavailable:
+            raise
+        except Exception as exception:  # noqa: BLE001  # it must not sink its neighbours
+            if len(queue) > 1:
+                return self._decide_locked(execution, queue[:1])
+            place, arrival = queue[0]
+            return {place: _failed(arrival.event, exception)}
+        self._announce(committed)
+        return settled
+
+    def _decide_under_lock(
+        self, execution: int, queue: _Queue, settled: _Settled, committed: list[Prepared]
+    ) -> None:
+        until = time.monotonic() + LOCKED_SECONDS
+        frames = list({frame_of(arrival.event): None for _, arrival in queue})
+        with self._store.locked(execution, frames) as locked:
+            for place, arrival in queue:
+                view = locked.read(frame_of(arrival.event))
+                if view is None:
+                    settled[place] = _nowhere(arrival.event)
+                    continue
+                decided = self._decided(place, arrival, view, settled, locked.read_more)
+                if decided is not None:
+                    if not locked.write(decided.decision):
+                        return
+                    settled[place] = _committed(arrival.event, decided, view)
+                    committed.append(decided)
+                if time.monotonic() >= until:
+                    return
+
+    # -- after the commit ------------------------------------------------------------------------
+
+    def _announce(self, committed: Iterable[Prepared]) -> None:
+        """Let the world hear of what is committed now."""
+        queues: dict[str, int] = {}
+        for prepared in committed:
+            claimed = None if prepared.claim is None else prepared.claim.resource
+            for command in prepared.decision.commands:
+                match command:
+                    case RingBell(resource) if resource == claimed:
+                        claimed = None  # its worker has it already
+                    case RingBell(resource):
+                        queue = self.routes.queue(resource)
+                        if queue is not None:
+                            queues[queue] = queues.get(queue, 0) + 1
+                    case WakeAt(at):
+                        self._wake(at)
+        if queues:
+            self._bell.ring(queues)
+
+
+def _is_crowded(view: View, frame: str) -> bool:
+    """Whether many siblings may want to write this execution at the same time."""
+    if not frame:
+        return False
+    fork = view.forks.get(parent_id(frame))
+    return fork is not None and fork.total > SMALL_FORK
+
+
+def _committed(event: Event, prepared: Prepared, view: View) -> Handled:
+    in_hand = view_in_hand(prepared, view)
+    return Handled(event, Outcome.COMMITTED, claim=prepared.claim, view=in_hand)
+
+
+def _nowhere(event: Event) -> Handled:
+    return Handled(event, Outcome.STALE, "there is no such execution")
+
+
+def _failed(event: Event, exception: Exception) -> Handled:
+    log.error(
+        "an event could not be decided",
+        execution=event.execution,
+        frame=frame_of(event),
+        event_type=type(event).__name__,
+        exc_info=exception,
+    )
+    return Handled(event, Outcome.FAILED, f"{type(exception).__name__}: {exception}")
+
+
+def _new_id() -> int:
+    milliseconds = time.time_ns() // 1_000_000 - EPOCH_MS
+    return (milliseconds << 22) | secrets.randbits(22)
