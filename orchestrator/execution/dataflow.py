@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from orchestrator.asl.document import DocumentError
+from orchestrator.asl.errors import RUNTIME, StateFailure
 from orchestrator.asl.paths import Path, ReferencePath, place
 from orchestrator.asl.states import Map, Parallel, Pass, Task
 from orchestrator.asl.templates import Template
@@ -67,8 +69,12 @@ def placed(thread: Thread, path: ReferencePath | None, result: Payload) -> Paylo
 
 
 def check_size(transition: Transition, document: Payload, name: str) -> None:
-    """Raise OutputTooLarge for a document over the limit."""
-    if not document.fits(transition.limits.document_bytes):
+    """Raise OutputTooLarge for a document over the limit, another failure for one too deep."""
+    try:
+        fits = document.fits(transition.limits)
+    except DocumentError as error:
+        raise StateFailure(RUNTIME, str(error)) from error
+    if not fits:
         raise OutputTooLarge(name)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from orchestrator.asl.errors import StateFailure
 from orchestrator.asl.states import (
     Choice,
@@ -94,8 +92,6 @@ def work(transition: Transition, thread: Thread) -> None:
                 parallel.enter(transition, thread, state)
             case Map():
                 map_.enter(transition, thread, state)
-            case _:
-                assert_never(state)
     except StateFailure as failed:
         meet(transition, thread, evaluation_failed(thread, failed))
 

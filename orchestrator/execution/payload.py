@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from orchestrator.asl import document
-from orchestrator.asl.document import Json
+from orchestrator.asl.document import DocumentError, Json
 from orchestrator.asl.limits import Limits
 
 _TRUSTED: Final = Limits(document_bytes=sys.maxsize, document_depth=sys.maxsize)
@@ -20,6 +22,12 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-f]{4})|.)")
 
 _SAVED = ((0x80, 0), (0x800, 4), (0xD800, 3), (0xE000, 4), (0x10000, 3))
 """Up to which code: bytes that UTF-8 saves against `\\uXXXX`; halves of pairs are D800 to DFFF."""
+
+
+@lru_cache(maxsize=8)
+def _for_escapes(limits: Limits) -> Limits:
+    """Return limits that leave room for escapes: up to 6 bytes for 2, or 12 for 4."""
+    return replace(limits, document_bytes=3 * limits.document_bytes)
 
 
 def _saved(digits: str) -> int:
@@ -76,7 +84,7 @@ class Payload:
     def text(self) -> str:
         """The document as compact JSON text with ASCII escapes."""
         if self._text is None:
-            self._text = document.write(self.value)
+            self._text = document.write(self.value, limits=_TRUSTED)
         return self._text
 
     @property
@@ -84,12 +92,22 @@ class Payload:
         """Whether its value is at hand without reading text."""
         return not isinstance(self._value, _Unread)
 
-    def fits(self, most_bytes: int) -> bool:
-        """Tell whether the document, as JSON text in UTF-8, has at most so many bytes."""
-        size = len(self.text)
-        if size > most_bytes:  # escapes are never shorter than what they stand for
-            size -= sum(map(_saved, _ESCAPE.findall(self.text)))
-        return size <= most_bytes
+    def fits(self, limits: Limits) -> bool:
+        """Tell whether the document, as JSON text in UTF-8, has as many bytes as it may have.
+
+        Raises DocumentError where it cannot be written at all, or is too deep.
+        """
+        if self._text is None:
+            try:
+                self._text = document.write(self.value, limits=_for_escapes(limits))
+            except DocumentError as error:
+                if error.too_large:
+                    return False
+                raise
+        size = len(self._text)
+        if size > limits.document_bytes:  # escapes are never shorter than what they stand for
+            size -= sum(map(_saved, _ESCAPE.findall(self._text)))
+        return size <= limits.document_bytes
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Payload) and document.equal(self.value, other.value)

@@ -200,3 +200,45 @@ def test_the_last_event_of_a_full_history_says_so(most: int) -> None:
     assert world.cause == f"The execution reached the maximum number of history events ({most})."
     assert len(world.history) == most
     assert world.types[-1] == "ExecutionFailed"
+
+
+# ------------------------------------------------------------------------------------- documents
+
+
+def looping(**fields: Any) -> dict[str, Any]:
+    """Return a machine that makes its document anew for ever."""
+    rules = [{"Variable": "$.end", "IsPresent": True, "Next": "D"}]
+    return states(
+        A={"Type": "Pass", "Next": "C", **fields},
+        C={"Type": "Choice", "Choices": rules, "Default": "A"},
+        D=PASS,
+    )
+
+
+def test_a_document_that_grows_ever_deeper_ends_the_execution() -> None:
+    world = World(looping(Parameters={"a.$": "$"})).run()
+    assert world.error == "States.Runtime"
+    assert "nested more than 200 deep" in (world.cause or "")
+
+
+def test_a_document_that_grows_ever_larger_ends_the_execution() -> None:
+    doubling = {"a.$": "States.Array($, $)"}
+    world = World(looping(Parameters=doubling), limits=Limits(document_bytes=10_000)).run()
+    assert world.error == "States.DataLimitExceeded"
+
+
+def test_an_item_selector_makes_no_more_than_a_document_may_have() -> None:
+    selector = {"a.$": "$", "b.$": "$", "c.$": "$"}
+    definition = states(M=mapping(states(P=PASS), ItemSelector=selector))
+    world = World(definition, limits=Limits(document_bytes=100)).run(["x" * 40])
+    assert world.error == "States.DataLimitExceeded"
+
+
+def test_a_result_that_is_too_deep_is_an_error_of_the_task() -> None:
+    deep: Any = []
+    for _ in range(250):
+        deep = [deep]
+    catch = [{"ErrorEquals": ["Task.InvalidResult"], "Next": "D"}]
+    world = World(states(A=task(Catch=catch), D=PASS), lambda _: Returned(deep)).run()
+    assert world.status == "SUCCEEDED"
+    assert world.the("TaskFailed").details["error"] == "Task.InvalidResult"

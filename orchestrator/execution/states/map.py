@@ -51,7 +51,9 @@ def _inputs(
     for index, item in enumerate(items):
         context = transition.context(thread, (index, item))
         draw = transition.draw(f"ItemSelector/{index}")
-        inputs.append(Payload.of(selector.render(given.value, context, draw)))
+        selected = Payload.of(selector.render(given.value, context, draw))
+        dataflow.check_size(transition, selected, state.name)
+        inputs.append(selected)
     return inputs
 
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 from hashlib import sha256
 from uuid import UUID
 
-from orchestrator.asl.document import Json, show
-from orchestrator.asl.errors import DATA_LIMIT_EXCEEDED, RUNTIME, TIMEOUT, Failure, StateFailure
+from orchestrator.asl.document import DocumentError, Json, show
+from orchestrator.asl.errors import RUNTIME, TIMEOUT, Failure, StateFailure
 from orchestrator.asl.paths import Path
 from orchestrator.asl.resources import Kind, Resource
 from orchestrator.asl.states import Task
@@ -145,8 +145,10 @@ def _succeed(transition: Transition, thread: Thread, state: Task, event: TaskSuc
     resource, task = state.resource, _task(thread)
     attempt.record_started(transition, thread, resource, task.claimed_by, event.started_at)
     result = event.result
-    if not result.fits(transition.limits.document_bytes):
-        _too_large(transition, thread, resource)
+    refused = _refused(transition, resource, result)
+    if refused is not None:
+        attempt.record_failed(transition, thread, resource, refused)
+        meet(transition, thread, Setback(refused, reported=True))
         return
     if resource.kind is Kind.LAMBDA_INVOKE:
         result = lambdas.invoked(result, task.key)
@@ -155,14 +157,17 @@ def _succeed(transition: Transition, thread: Thread, state: Task, event: TaskSuc
     leave(transition, thread, state, output, state.next)
 
 
-def _too_large(transition: Transition, thread: Thread, resource: Resource) -> None:
-    """Fail the attempt: too large a result is the task's failure, which can be caught."""
+def _refused(transition: Transition, resource: Resource, result: Payload) -> Failure | None:
+    """Return why a result is the task's failure, which can be caught: too large, or no JSON."""
+    try:
+        if result.fits(transition.limits):
+            return None
+    except DocumentError as error:
+        return Failure(_worded(resource, INVALID_RESULT), str(error))
     name = resource.text
     if resource.kind in (Kind.LAMBDA_INVOKE, Kind.SERVICE):
         name = resource.resource_type
-    failure = Failure(DATA_LIMIT_EXCEEDED, OutputTooLarge(name).failure.cause)
-    attempt.record_failed(transition, thread, resource, failure)
-    meet(transition, thread, Setback(failure, reported=True))
+    return OutputTooLarge(name).failure
 
 
 def _fail(transition: Transition, thread: Thread, state: Task, event: TaskFailed) -> None:
