@@ -6,8 +6,8 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
@@ -51,9 +51,12 @@ class _Engines:
     """Single statements, each a transaction of its own that need not wait for the disk."""
     writes: Engine
     """Transactions that are on disk once they are committed."""
-    write_lock: threading.Lock = field(default_factory=threading.Lock)
-    """SQLite only: one writer per process stands in the queue of the database."""
     slot: Path | None = None
+    """SQLite only: the database for which this process is among the writers."""
+
+
+_inherited: Final[list[_Engines]] = []
+"""Kept for ever: were they collected, their connections would be closed, which are the parent's."""
 
 
 class Database:
@@ -63,6 +66,7 @@ class Database:
         self._url = _readable(url)
         self._connecting = connecting
         self._application_name = application_name
+        self._path = Path(self._url.database or "").resolve()
         self._by_process: dict[int, _Engines] = {}
         self._creating = threading.Lock()
         self.dialect: DialectName = (
@@ -109,8 +113,7 @@ class Database:
     def upgrading(self) -> Iterator[Connection]:
         """Open the same for a change of the schema, which needs no slot among SQLite's writers."""
         engines = self._engines()
-        exclusive = engines.write_lock if self.dialect == "sqlite" else nullcontext()
-        with self._translated(), exclusive, engines.writes.connect() as connection:
+        with self._translated(), self._turn(), engines.writes.connect() as connection:
             transaction = connection.begin()
             try:
                 yield connection
@@ -130,10 +133,6 @@ class Database:
             return system_now()
         with self.reading() as connection:
             return connection.execute(_NOW).scalar_one()
-
-    def note_clock(self, at: datetime, sent: float) -> None:
-        """Take in a reading of the database's clock that came with a statement."""
-        self.clock.note(at, sent)
 
     def dispose(self, *, close: bool = True) -> None:
         """Close the connections of this process; `close=False` only forgets them, after a fork."""
@@ -169,8 +168,7 @@ class Database:
         for inherited in self._by_process.keys() - {process}:
             engines = self._by_process.pop(inherited, None)
             if engines is not None:
-                engines.singles.dispose(close=False)
-                engines.writes.dispose(close=False)
+                _inherited.append(engines)
 
     def _postgres(self) -> tuple[Engine, Engine]:
         singles = self._postgres_engine(synchronous_commit=False, isolation_level="AUTOCOMMIT")
@@ -221,11 +219,24 @@ class Database:
 
     def _take_slot(self, engines: _Engines) -> None:
         if engines.slot is None:
-            path = Path(self._url.database or "").resolve()
             with self._creating:
                 if engines.slot is None:
-                    slots.take(path)
-                    engines.slot = path
+                    slots.take(self._path)
+                    engines.slot = self._path
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for this thread's turn to write; PostgreSQL has no need of it."""
+        if self.dialect != "sqlite":
+            yield
+            return
+        turn = slots.turn(self._path)
+        if not turn.acquire(timeout=SQLITE_BUSY_SECONDS):
+            raise StoreUnavailable(f"another thread has been writing for {SQLITE_BUSY_SECONDS} s")
+        try:
+            yield
+        finally:
+            turn.release()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -234,6 +245,8 @@ class Database:
         except PoolTimeout as error:
             waited = self._connecting.pool_wait_seconds
             raise StoreUnavailable(f"no free connection within {waited} s") from error
+        except sqlite3.OperationalError as error:  # from BEGIN IMMEDIATE, which is ours
+            raise StoreUnavailable(str(error)) from error
         except DBAPIError as error:
             if error.connection_invalidated or isinstance(error, OperationalError):
                 if sqlstate(error) in RETRYABLE_STATES:

@@ -13,7 +13,13 @@ from orchestrator.store.errors import TooManyWriters
 MOST_WRITING_PROCESSES: Final = 4
 
 _held: dict[Path, tuple[IO[bytes], int]] = {}
+_turns: dict[Path, threading.Lock] = {}
 _lock = threading.Lock()
+
+
+def turn(database: Path) -> threading.Lock:
+    """Return the lock for which the threads of this process stand in line before they write."""
+    return _turns.setdefault(database, threading.Lock())
 
 
 def take(database: Path) -> None:
@@ -60,6 +66,7 @@ def _forget() -> None:
     for file, _users in _held.values():
         file.close()
     _held.clear()
+    _turns.clear()
 
 
 os.register_at_fork(after_in_child=_forget)
