@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from orchestrator.asl.errors import (
     EXCEED_TOLERATED_FAILURE_THRESHOLD,
@@ -11,7 +12,7 @@ from orchestrator.asl.errors import (
     StateFailure,
 )
 from orchestrator.asl.states import Map, Parallel, State, Task, Wait
-from orchestrator.execution import failure
+from orchestrator.execution.failure import as_output, meet
 from orchestrator.execution.frame import Fork, Frame, FrameStatus, parent_id
 from orchestrator.execution.history import Detail
 from orchestrator.execution.payload import Payload
@@ -23,20 +24,14 @@ ADMITTED_AT_ONCE = 500
 """Children that begin in one decision at most, unless others make room for them."""
 
 
+@dataclass(frozen=True, slots=True)
 class Terms:
     """What a Map says about its fork; a Parallel has these defaults."""
 
-    __slots__ = ("max_concurrency", "tolerated_count", "tolerated_percentage")
-
-    def __init__(
-        self,
-        max_concurrency: int = 0,
-        tolerated_count: int | None = None,
-        tolerated_percentage: float | None = None,
-    ) -> None:
-        self.max_concurrency = max_concurrency
-        self.tolerated_count = tolerated_count
-        self.tolerated_percentage = tolerated_percentage
+    max_concurrency: int = 0
+    """0: no limit."""
+    tolerated_count: int | None = None
+    tolerated_percentage: float | None = None
 
 
 def open_fork(
@@ -166,7 +161,7 @@ def settle(transition: Transition, child: Thread) -> None:
         if setback.terminal or tally.too_many_failed:
             _cancel(transition, tally, child, setback)
             return
-        child.input = Payload.of(failure.as_output(setback))
+        child.input = Payload.of(as_output(setback))
     if tally.complete:
         parent = transition.thread(tally.fork.frame)
         parent.last_event = child.last_event
@@ -212,15 +207,18 @@ def _cancel(transition: Transition, tally: Tally, failed: Thread, setback: Setba
     parent.last_event = previous
     parent.changed = True
     parent.fork = None
-    failure.meet(transition, parent, _of_the_fork(tally, setback))
+    meet(transition, parent, _of_the_fork(tally, setback))
     transition.agenda.append(parent)
 
 
 def _of_the_fork(tally: Tally, setback: Setback) -> Setback:
+    """Return what a child's failure is for the fork: what may have happened stays unknown."""
+    setback = replace(setback, branch=True, reported=False)
     if not tally.tolerant or setback.terminal or setback.failure.error == RUNTIME:
-        return Setback(setback.failure, terminal=setback.terminal, branch=True)
+        return setback
     cause = "The specified tolerated failure threshold was exceeded"
-    return Setback(Failure(EXCEED_TOLERATED_FAILURE_THRESHOLD, cause), branch=True)
+    failure = Failure(EXCEED_TOLERATED_FAILURE_THRESHOLD, cause)
+    return replace(setback, failure=failure, heartbeat=False)
 
 
 def _abort(transition: Transition, place: Thread | Frame, previous: int) -> None:

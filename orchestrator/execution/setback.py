@@ -40,7 +40,10 @@ class Setback:
     reported: bool = False
     """The handler declared it: what it did to the world is known."""
     unknown: bool = False
-    """Of an at-most-once handler: it may have done its work. Retried by its own name only."""
+    """Of an at-most-once handler, here or in a branch: it may have done its work.
+
+    It is retried by its own name only.
+    """
     heartbeat: bool = False
     """A missed heartbeat, which is reported as States.Timeout."""
 
@@ -57,9 +60,8 @@ class Setback:
     def _taken_by(self, names: tuple[str, ...]) -> bool:
         if self.terminal:
             return False
-        if self.branch:
-            return matches_branch(names, self.failure.error)
-        return matches(names, HEARTBEAT_TIMEOUT if self.heartbeat else self.failure.error)
+        error = HEARTBEAT_TIMEOUT if self.heartbeat else self.failure.error
+        return matches_branch(names, error) if self.branch else matches(names, error)
 
     def _own_names(self) -> tuple[str | None, ...]:
         return (self.failure.error, HEARTBEAT_TIMEOUT) if self.heartbeat else (self.failure.error,)

@@ -9,6 +9,7 @@ from tests.execution.harness import (
     PASS,
     Call,
     Hung,
+    Lost,
     Outcome,
     Raised,
     Returned,
@@ -171,3 +172,27 @@ def test_the_frame_goes_on_where_the_parallel_stood(*, after: bool) -> None:
         else states(P=parallel(states(A=task())))
     ).run(1)
     assert world.execution.final_state == ("Z" if after else "P")
+
+
+@pytest.mark.parametrize(
+    ("name", "times"),
+    [
+        ("States.ALL", 1),
+        ("States.TaskFailed", 1),
+        ("States.BranchFailed", 1),
+        ("Task.WorkerLost", 2),
+    ],
+)
+def test_what_may_have_happened_in_a_branch_is_repeated_by_its_own_name_only(
+    name: str, times: int
+) -> None:
+    retry = [{"ErrorEquals": [name], "MaxAttempts": 1}]
+    definition = states(P=parallel(states(A=task()), Retry=retry))
+    world = World(definition, script(Lost()), at_most_once=True).run()
+    assert (world.error, len(world.calls)) == ("Task.WorkerLost", times)
+
+
+def test_a_heartbeat_missed_in_a_branch_keeps_its_name() -> None:
+    catch = [{"ErrorEquals": ["States.HeartbeatTimeout"], "Next": "C"}]
+    definition = states(P=parallel(states(A=task(HeartbeatSeconds=5)), Catch=catch), C=PASS)
+    assert World(definition, script(Hung())).run().status == "SUCCEEDED"
