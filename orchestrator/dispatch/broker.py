@@ -12,8 +12,6 @@ from typing import Any, Final
 import structlog
 from celery import Celery
 
-from orchestrator.dispatch import share
-
 log = structlog.get_logger(__name__)
 
 BELL: Final = "orchestrator.bell"
@@ -61,15 +59,12 @@ class CeleryBell:
 
     def ring(self, queues: Mapping[str, int]) -> None:
         """Publish a bell per ready task, to the queue that serves it."""
-        bells = share.without_own(queues)
-        if not bells:
-            return
         with self._lock:
             if time.monotonic() < self._silent_until:
                 self.failures += 1
                 return
             try:
-                self._publish(bells)
+                self._publish(queues)
             except Exception as error:  # noqa: BLE001 - brokers raise what they like; rows are the queue
                 self._failed(error)
             else:

@@ -9,7 +9,6 @@ from typing import Final
 
 import structlog
 
-from orchestrator.dispatch import share
 from orchestrator.dispatch.leases import Leases
 from orchestrator.dispatch.outage import Outage, worker_name
 from orchestrator.dispatch.serving import registered_on
@@ -40,7 +39,7 @@ class LocalBell:
 
     def ring(self, queues: Mapping[str, int]) -> None:
         """Wake as many threads as there are tasks."""
-        tasks = sum(share.without_own(queues).values())
+        tasks = sum(queues.values())
         if not tasks:
             return
         with self._rung:

@@ -13,12 +13,12 @@ from typing import Final
 
 import structlog
 
-from orchestrator.dispatch import share
 from orchestrator.dispatch.leases import Leases
 from orchestrator.dispatch.outage import Outage
 from orchestrator.dispatch.serving import Serving
-from orchestrator.engine import Bell, Engine, Handled
+from orchestrator.engine import Arrival, Bell, Claimant, Engine, Handled
 from orchestrator.engine import Outcome as Verdict
+from orchestrator.execution.decision import View
 from orchestrator.execution.events import TaskFailed, TaskSucceeded
 from orchestrator.execution.payload import Payload
 from orchestrator.handlers import Failed, Outcome, Returned, TaskContext
@@ -64,26 +64,30 @@ class Slot:
     def __init__(self, desk: Desk, serving: Serving) -> None:
         self._desk = desk
         self._serving = serving
+        self._claimant = Claimant(
+            desk.worker, serving.resources, serving.at_most_once, desk.store.lease_seconds
+        )
 
     def work(self, queue: str) -> int:
-        """Run tasks of a queue while there is reason to expect one; how many were run.
+        """Run tasks of a queue, and those that their results make ready; how many were run.
 
-        A slice that is spent while there is reason rings once for what may still be ready.
+        Every ready task has a bell of its own, so a slot claims more than it was rung for only
+        where bells seem lost. A slice that is spent leaves the rest to others.
         """
-        until = time.monotonic() + self._desk.slice.seconds
-        done = 0
-        unheard = True
-        while unheard and done < self._desk.slice.tasks and time.monotonic() < until:
-            claim = self._claim(queue)
-            if claim is None:
-                unheard = False
-                break
-            self._run(claim)
-            done += 1
-            unheard = share.owes() or _late(claim)
-        if share.settle() or unheard:
+        spent = _Spending(self._desk.slice, self._desk.draining)
+        claim = self._claim(queue)
+        late = claim is not None and _late(claim)
+        view: View | None = None
+        while claim is not None:
+            spent.tasks += 1
+            handled = self._run(claim, view, self._claimant if spent.goes_on() else None)
+            claim, view = self._kept(handled.claim), handled.view
+            if claim is None and late and spent.goes_on():
+                claim = self._claim(queue)
+                late = claim is not None and _late(claim)
+        if late:
             self._desk.bell.ring({queue: 1})
-        return done
+        return spent.tasks
 
     def _claim(self, queue: str) -> Claim | None:
         if self._desk.draining():
@@ -96,24 +100,30 @@ class Slot:
                 limit=1,
                 at_most_once=self._serving.at_most_once,
             )
-            share.settle()
-            if claims and self._desk.draining():
-                self._desk.store.release(self._desk.worker, claims)
-                return None
         except StoreUnavailable as away:
             self._desk.outage.began(away)
             return None
         self._desk.outage.ended()
-        return claims[0] if claims else None
+        return self._kept(claims[0]) if claims else None
 
-    def _run(self, claim: Claim) -> None:
+    def _kept(self, claim: Claim | None) -> Claim | None:
+        """The claim, unless the worker is ending: then it is given back for others to run."""
+        if claim is None or not self._desk.draining():
+            return claim
+        try:
+            self._desk.store.release(self._desk.worker, [claim])
+        except StoreUnavailable as away:  # its lease will lapse
+            self._desk.outage.began(away)
+        self._desk.bell.ring({self._serving.handler(claim.resource).queue: 1})
+        return None
+
+    def _run(self, claim: Claim, view: View | None, claimant: Claimant | None) -> Handled:
         served = self._serving.handler(claim.resource)
         started_at = self._desk.store.now()
         with self._desk.leases.held(claim) as lost:
             context = _context(claim, partial(self._beat, claim), lost)
             outcome = served.run(claim.arguments, context)
-            with share.going_on(served.queue):
-                self._hand_in(_event(claim, outcome, started_at))
+            return self._hand_in(Arrival(_event(claim, outcome, started_at), claimant, view))
 
     def _beat(self, claim: Claim, progress: Payload | None) -> bool:
         try:
@@ -122,35 +132,44 @@ class Slot:
             self._desk.outage.began(away)
             return True  # the lease will tell
 
-    def _hand_in(self, event: TaskSucceeded | TaskFailed) -> None:
+    def _hand_in(self, arrival: Arrival) -> Handled:
         """Keep a result until the engine says that it is committed or stale."""
         pause_seconds = FIRST_PAUSE_SECONDS
         failures = 0
         while True:
             try:
-                (handled,) = self._desk.engine.handle_many([event])
+                handled = self._desk.engine.hand_in(arrival)
             except StoreUnavailable as away:
                 self._desk.outage.began(away)
             else:
                 self._desk.outage.ended()
                 failures += handled.outcome is Verdict.FAILED
-                if handled.outcome is not Verdict.FAILED or _spent(handled, failures):
-                    return
+                if handled.outcome is not Verdict.FAILED or _given_up(handled, failures):
+                    return handled
             # Spread, so that the workers of a fleet do not come back in step.
             time.sleep(pause_seconds * random.uniform(0.5, 1.0))  # noqa: S311
             pause_seconds = min(2 * pause_seconds, LONGEST_PAUSE_SECONDS)
 
 
-def _late(claim: Claim) -> bool:
-    """Whether the task has waited as if bells were lost or slots were few.
+class _Spending:
+    """What is left of a slice."""
 
-    Every ready task has a bell of its own: a slot looks for more than it was rung for only where
-    that has a reason, so that a task that is heard of at once costs one claim.
-    """
+    def __init__(self, allowed: Slice, draining: Callable[[], bool]) -> None:
+        self._until = time.monotonic() + allowed.seconds
+        self._most = allowed.tasks
+        self._draining = draining
+        self.tasks = 0
+
+    def goes_on(self) -> bool:
+        return self.tasks < self._most and time.monotonic() < self._until and not self._draining()
+
+
+def _late(claim: Claim) -> bool:
+    """Whether the task has waited as if bells were lost or slots were few."""
     return (claim.claimed_at - claim.task.ready_at).total_seconds() > LATE_SECONDS
 
 
-def _spent(handled: Handled, failures: int) -> bool:
+def _given_up(handled: Handled, failures: int) -> bool:
     if failures < MOST_FAILURES:
         return False
     log.error(
