@@ -89,17 +89,16 @@ class Ledger:
 
     def note_run(self, task: TaskContext) -> None:
         """Note that a handler has been called."""
+        row = _runs.insert().values(
+            at=_now(),
+            execution=_address(task),
+            handler=task.function_name,
+            key=task.key,
+            attempt=task.attempt,
+            delivery=task.delivery,
+        )
         with self._engine.begin() as connection:
-            connection.execute(
-                _runs.insert().values(
-                    at=_now(),
-                    execution=_address(task),
-                    handler=task.function_name,
-                    key=task.key,
-                    attempt=task.attempt,
-                    delivery=task.delivery,
-                )
-            )
+            connection.execute(row)
 
     def effect(self, task: TaskContext, what: Json) -> Json:
         """Do something once per key: what was done, now or by an earlier delivery of the task."""

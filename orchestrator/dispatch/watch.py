@@ -63,12 +63,13 @@ class Watch:
         if time.monotonic() - self._announced_at >= ANNOUNCE_SECONDS:
             self._store.announce(self._worker, serving.announcements())
             self._announced_at = time.monotonic()
+            self._outage.ended()
         free = self._free_slots()
         if free > 0:
+            waiting = self._store.ready(self._grace_seconds)
+            self._outage.ended()
             ready = {
-                waiting.queue: min(waiting.rows, free)
-                for waiting in self._store.ready(self._grace_seconds)
-                if waiting.queue in serving.queues
+                one.queue: min(one.rows, free) for one in waiting if one.queue in serving.queues
             }
             if ready:
                 self._bell.ring(ready)
@@ -82,6 +83,4 @@ class Watch:
                 self._outage.began(away)
             except Exception:  # a message loop: logged, and the next look goes on
                 log.exception("a worker could not look for its tasks")
-            else:
-                self._outage.ended()
             self._stopping.wait(LOOK_SECONDS)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from structlog.testing import capture_logs
 
-from orchestrator.dispatch import share
 from orchestrator.dispatch.broker import CeleryBell
 from orchestrator.dispatch.local import LocalBell
 from tests.servers import RedisServer, connect_redis
@@ -64,19 +63,6 @@ def test_a_broker_that_is_back_hears_bells_again(
         bell.ring({"payments": 1})
         time.sleep(0.1)
     assert lengths(server.url(), "payments") == [1]
-
-
-def test_a_thread_that_goes_on_takes_one_bell_upon_itself(redis_url: str) -> None:
-    bell = CeleryBell(redis_url)
-    with share.going_on("payments"):
-        bell.ring({"payments": 2, "shipping": 1})
-        bell.ring({"payments": 1})
-    assert lengths(redis_url, "payments", "shipping") == [2, 1]
-    assert share.owes()
-    assert share.settle()
-    assert not share.settle()
-    bell.ring({"payments": 1})
-    assert lengths(redis_url, "payments") == [3]
 
 
 def test_a_local_bell_wakes_once_per_task_and_lets_go_when_it_is_closed() -> None:

@@ -25,7 +25,16 @@ from tests.servers import connect_redis, start_process
 
 PROGRAMS = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[2]
+STOCK = Path(__file__).parent / "stock_app"
+QUEUES = ("celery", "mail")
+"""The queues of the stock application."""
 END_SECONDS = 40.0
+
+
+def one_task(resource: str, **fields: Any) -> dict[str, Any]:
+    """A machine of one Task state."""
+    state = {"Type": "Task", "Resource": resource, "End": True, **fields}
+    return {"StartAt": "Only", "States": {"Only": state}}
 
 
 def until(condition: Callable[[], object], seconds: float = END_SECONDS, what: str = "") -> None:
@@ -118,6 +127,24 @@ class Deployment:
         started = Worker(process, log_path)
         self.workers.append(started)
         return started
+
+    def shop_worker(
+        self,
+        home: Path,
+        *arguments: str,
+        pool: str = "threads",
+        concurrency: int = 2,
+        queues: str = ",".join(QUEUES),
+    ) -> Worker:
+        """Start a worker of the stock application in `home`, and wait until it is ready."""
+        worker = self.worker(
+            *("-Q", queues, "--pool", pool, "--concurrency", str(concurrency), *arguments),
+            app="shop.celery_app",
+            cwd=home,
+            environment={"SHOP_BROKER_URL": self.settings.broker_url or ""},
+        )
+        worker.ready()
+        return worker
 
     def deploy(self, name: str, definition: Mapping[str, Any] | str) -> None:
         text = definition if isinstance(definition, str) else json.dumps(definition)

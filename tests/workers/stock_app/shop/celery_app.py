@@ -5,7 +5,7 @@ from celery import Celery
 app = Celery(
     "shop",
     broker=os.environ["SHOP_BROKER_URL"],
-    include=["shop.payments", "shop.mail"],
+    include=["shop.payments", "shop.mail", "shop.slow"],
 )
 app.conf.task_routes = {"shop.mail.*": {"queue": "mail"}}
 app.conf.task_acks_late = True
