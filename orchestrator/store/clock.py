@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 TRUSTED_SECONDS: Final = 30.0
@@ -35,25 +35,28 @@ class Reading:
 class Clock:
     """Tells the time of the database, never behind it and ahead by at most one round trip."""
 
-    def __init__(self, read: Callable[[], datetime]) -> None:
+    def __init__(
+        self, read: Callable[[], datetime], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._read = read
+        self._monotonic = monotonic
         self._lock = threading.Lock()
         self._best: Reading | None = None
 
     def now(self) -> datetime:
         """Return an upper bound of the database's clock; asks it if no reading is fresh."""
         best = self._best
-        if best is None or time.monotonic() - best.received > TRUSTED_SECONDS:
-            sent = time.monotonic()
+        if best is None or self._monotonic() - best.received > TRUSTED_SECONDS:
+            sent = self._monotonic()
             best = self.note(self._read(), sent)
-        return best.latest(time.monotonic())
+        return best.latest(self._monotonic())
 
     def note(self, at: datetime, sent: float) -> Reading:
         """Take in a reading that was asked for at the monotonic moment `sent` and came just now.
 
         Returns the reading that counts from now on.
         """
-        reading = Reading(at, sent, time.monotonic())
+        reading = Reading(at, sent, self._monotonic())
         with self._lock:
             if self._best is None or _better(reading, self._best):
                 self._best = reading
@@ -67,8 +70,3 @@ def _better(new: Reading, old: Reading) -> bool:
         or new.earliest(now) > old.latest(now)
         or now - old.received > TRUSTED_SECONDS / 3
     )
-
-
-def system_now() -> datetime:
-    """Return the system's clock, which is SQLite's."""
-    return datetime.now(UTC)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,9 +19,9 @@ from sqlalchemy.exc import DBAPIError, NoSuchModuleError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from orchestrator.store import slots
-from orchestrator.store.clock import Clock, system_now
+from orchestrator.store.clock import Clock
 from orchestrator.store.errors import StoreUnavailable, UnsupportedDatabase
-from orchestrator.store.moment import current_moment, system_microseconds
+from orchestrator.store.moment import EPOCH, MICROSECOND, current_moment, system_microseconds
 
 DialectName = Literal["postgresql", "sqlite"]
 
@@ -43,6 +44,17 @@ class Connecting:
     idle_in_transaction_seconds: float = 30.0
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a store takes from the machine that it runs on; a simulation hands in its own."""
+
+    microseconds: Callable[[], int] = system_microseconds
+    """SQLite's clock, since 1970."""
+    monotonic: Callable[[], float] = time.monotonic
+    engines: Callable[[], tuple[Engine, Engine]] | None = None
+    """Connections of a migrated database that several stores share: single statements, writes."""
+
+
 @dataclass(slots=True)
 class _Engines:
     """What belongs to one process and must not outlive a fork."""
@@ -62,8 +74,15 @@ _inherited: Final[list[_Engines]] = []
 class Database:
     """The connections of one store to one database; forks and threads may share it."""
 
-    def __init__(self, url: str, connecting: Connecting, application_name: str) -> None:
+    def __init__(
+        self,
+        url: str,
+        connecting: Connecting,
+        application_name: str,
+        surroundings: Surroundings | None = None,
+    ) -> None:
         self._url = _readable(url)
+        self.surroundings = surroundings or Surroundings()
         self._connecting = connecting
         self._application_name = application_name
         self._path = Path(self._url.database or "").resolve()
@@ -72,7 +91,7 @@ class Database:
         self.dialect: DialectName = (
             "sqlite" if self._url.get_backend_name() == "sqlite" else "postgresql"
         )
-        self.clock = Clock(self.read_clock)
+        self.clock = Clock(self.read_clock, self.surroundings.monotonic)
 
     # -- what a statement runs in ----------------------------------------------------------------
 
@@ -130,7 +149,7 @@ class Database:
     def read_clock(self) -> datetime:
         """Ask the database what time it is."""
         if self.dialect == "sqlite":
-            return system_now()
+            return EPOCH + self.surroundings.microseconds() * MICROSECOND
         with self.reading() as connection:
             return connection.execute(_NOW).scalar_one()
 
@@ -157,14 +176,21 @@ class Database:
         with self._creating:
             engines = self._by_process.get(process)
             if engines is None:
-                singles, writes = self._sqlite() if self.dialect == "sqlite" else self._postgres()
+                singles, writes = self._connected()
                 engines = self._by_process[process] = _Engines(singles, writes)
             return engines
+
+    def _connected(self) -> tuple[Engine, Engine]:
+        if self.surroundings.engines is not None:
+            return self.surroundings.engines()
+        if self.dialect == "sqlite":
+            return sqlite_engines(self._url, self._connecting, self.surroundings.microseconds)
+        return self._postgres()
 
     def _leave_to_parent(self, process: int) -> None:
         """Forget what was inherited by a fork without touching the parent's connections."""
         self._creating = threading.Lock()
-        self.clock = Clock(self.read_clock)
+        self.clock = Clock(self.read_clock, self.surroundings.monotonic)
         for inherited in self._by_process.keys() - {process}:
             engines = self._by_process.pop(inherited, None)
             if engines is not None:
@@ -195,27 +221,6 @@ class Database:
                 "options": _session_options(self._url, connecting, synchronous_commit),
             },
         )
-
-    def _sqlite(self) -> tuple[Engine, Engine]:
-        singles = create_engine(
-            self._url,
-            isolation_level="AUTOCOMMIT",
-            pool_size=self._connecting.pool_size,
-            max_overflow=self._connecting.pool_overflow,
-            pool_timeout=self._connecting.pool_wait_seconds,
-            connect_args={"timeout": SQLITE_BUSY_SECONDS},
-        )
-        writes = create_engine(
-            self._url,
-            pool_size=1,
-            max_overflow=0,
-            pool_timeout=self._connecting.pool_wait_seconds,
-            connect_args={"timeout": SQLITE_BUSY_SECONDS},
-        )
-        for engine in (singles, writes):
-            event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(writes, "begin", begin_immediate)
-        return singles, writes
 
     def _take_slot(self, engines: _Engines) -> None:
         if engines.slot is None:
@@ -293,11 +298,42 @@ def _session_options(url: URL, connecting: Connecting, synchronous_commit: bool)
 # -- SQLite --------------------------------------------------------------------------------------
 
 
-def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    connection.isolation_level = None  # the driver opens no transactions, and none behind our back
-    connection.create_function("current_moment", 0, system_microseconds)
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "temp_store=MEMORY"):
-        connection.execute(f"PRAGMA {pragma}")
+def sqlite_engines(
+    url: URL,
+    connecting: Connecting,
+    microseconds: Callable[[], int],
+    *,
+    most_writing: int = 1,
+    factory: type[sqlite3.Connection] = sqlite3.Connection,
+) -> tuple[Engine, Engine]:
+    """Return the connections for single statements and those for transactions."""
+    arguments = {"timeout": SQLITE_BUSY_SECONDS, "factory": factory}
+    singles = create_engine(
+        url,
+        isolation_level="AUTOCOMMIT",
+        pool_size=connecting.pool_size,
+        max_overflow=connecting.pool_overflow,
+        pool_timeout=connecting.pool_wait_seconds,
+        connect_args=arguments,
+    )
+    writes = create_engine(
+        url,
+        pool_size=most_writing,
+        max_overflow=0,
+        pool_timeout=connecting.pool_wait_seconds,
+        connect_args=arguments,
+    )
+
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None  # the driver opens no transactions behind our back
+        connection.create_function("current_moment", 0, microseconds)
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "temp_store=MEMORY"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    for engine in (singles, writes):
+        event.listen(engine, "connect", prepare)
+    event.listen(writes, "begin", begin_immediate)
+    return singles, writes
 
 
 def begin_immediate(connection: Connection) -> None:

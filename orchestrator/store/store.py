@@ -26,7 +26,7 @@ from orchestrator.store import (
     transition,
     view,
 )
-from orchestrator.store.database import Connecting, Database
+from orchestrator.store.database import Connecting, Database, Surroundings
 from orchestrator.store.transition import Outcome
 from orchestrator.store.values import (
     Announcement,
@@ -58,12 +58,13 @@ class Store:
         lease_seconds: float = LEASE_SECONDS,
         application_name: str = "",
         connecting: Connecting | None = None,
+        surroundings: Surroundings | None = None,
     ) -> None:
         self.limits = limits
         self.scope = scope or Scope()
         self.lease_seconds = lease_seconds
-        self._database = Database(url, connecting or Connecting(), application_name)
-        self._checked = False
+        self._database = Database(url, connecting or Connecting(), application_name, surroundings)
+        self._checked = surroundings is not None and surroundings.engines is not None
         self._with_input: set[int] = set()
 
     def check(self) -> None:

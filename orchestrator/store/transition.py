@@ -112,7 +112,7 @@ def _write(database: Database, group: Sequence[tuple[int, Decision]]) -> dict[in
 
 def lock(database: Database, connection: Connection, ids: Iterable[int]) -> dict[int, int]:
     """Lock executions and return their versions; those that are not there are absent."""
-    sent = time.monotonic()
+    sent = database.surroundings.monotonic()
     parameters = {"ids": listed(database.dialect, sorted(ids))}
     rows = connection.execute(lock_statement(database.dialect), parameters).all()
     if rows:
