@@ -149,7 +149,10 @@ class Convention:
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> Convention:
         """Read the convention from a signature; a bound method's has no `self`."""
-        signature = inspect.signature(function)
+        try:
+            signature = inspect.signature(function)
+        except ValueError:  # a function written in C may have none
+            signature = inspect.signature(_anything)
         parameters = list(signature.parameters.values())
         wanted = next((p.name for p in parameters if _takes_context(p)), None)
         if wanted is None and [p.name for p in parameters] == ["event", "context"]:
@@ -188,6 +191,10 @@ class Convention:
         return ArgumentsMisfit(
             f"{self.name}: {why}; the handler takes ({', '.join(taken)}), the task gives {given}"
         )
+
+
+def _anything(*args: object, **kwargs: object) -> None:
+    """Stand for the signature of a function that tells none."""
 
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

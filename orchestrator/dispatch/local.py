@@ -110,7 +110,7 @@ class LocalWorker:
         self._watch.stop()
         self._bell.close()
         until = time.monotonic() + STOP_SECONDS
-        for thread in self._threads:
+        for thread in [thread for thread in self._threads if thread.ident is not None]:
             thread.join(max(0.0, until - time.monotonic()))
         if any(thread.is_alive() for thread in self._threads):
             log.warning("handlers still run; their tasks will be delivered again")

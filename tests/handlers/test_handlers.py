@@ -63,6 +63,10 @@ def test_an_object_becomes_keyword_arguments() -> None:
     assert value(run(charge, given)) == {"order": "4711", "amount": 5, "currency": "EUR"}
 
 
+def test_a_function_without_a_signature_takes_what_it_gets() -> None:
+    assert value(run(dict, {"a": 1})) == {"a": 1}
+
+
 @pytest.mark.parametrize("document", [[1, 2], "text", 7, 1.5, True, None])
 def test_anything_else_is_the_one_positional_argument(document: Json) -> None:
     assert value(run(lambda item: item, document)) == document
