@@ -16,6 +16,7 @@ from orchestrator.engine.engine import (
 from orchestrator.engine.group import Group
 from orchestrator.engine.inline import Claimant
 from orchestrator.engine.revision import UnreadableRevision
+from orchestrator.engine.surroundings import Surroundings
 
 __all__ = [
     "Arrival",
@@ -27,5 +28,6 @@ __all__ = [
     "Outcome",
     "Silence",
     "Start",
+    "Surroundings",
     "UnreadableRevision",
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,6 +16,7 @@ from orchestrator.engine.group import Group
 from orchestrator.engine.inline import Claimant, Prepared, prepare, view_in_hand
 from orchestrator.engine.revision import Revisions
 from orchestrator.engine.route import Routes
+from orchestrator.engine.surroundings import Surroundings
 from orchestrator.execution.commands import RingBell, WakeAt
 from orchestrator.execution.decide import begin, decide
 from orchestrator.execution.decision import Decision, Missing, Stale, View
@@ -34,12 +33,12 @@ MOST_TRIES: Final = 20
 SMALL_FORK: Final = 8
 """Events of larger forks meet all the time: they take the execution's lock before they decide."""
 
+TOKEN_BYTES: Final = 32
+"""How much chance goes into the tokens of one decision."""
+
 LOCKED_EVENTS: Final = 20
 LOCKED_SECONDS: Final = 0.05
 """How much one transaction that holds an execution's lock may decide."""
-
-EPOCH_MS: Final = 1_704_067_200_000
-"""2024-01-01: execution ids count milliseconds from here, above 22 random bits."""
 
 
 class Outcome(StrEnum):
@@ -106,16 +105,18 @@ class Engine:
         limits: Limits = DEFAULT,
         scope: Scope | None = None,
         wake: Callable[[datetime], None] = lambda _at: None,
+        surroundings: Surroundings | None = None,
     ) -> None:
         self._store = store
         self._bell = bell
         self._limits = limits
         self._scope = scope or Scope()
         self._wake = wake
+        self._surroundings = surroundings or Surroundings()
         self._revisions = Revisions(store, limits)
         self._results: Group[Arrival, Handled] = Group(self._handle, limits.group_transitions)
         self._starts: Group[Start, Started] = Group(self.start_many, limits.group_transitions)
-        self.routes = Routes(store)
+        self.routes = Routes(store, self._surroundings.monotonic)
 
     # -- starts ----------------------------------------------------------------------------------
 
@@ -142,7 +143,7 @@ class Engine:
     def _begin(self, start: Start) -> Prepared:
         now = self._store.now()
         execution = Execution(
-            id=_new_id(),
+            id=self._surroundings.new_id(),
             machine=start.machine,
             revision=start.revision,
             name=start.name,
@@ -154,7 +155,7 @@ class Engine:
             last_event_at=now,
         )
         machine = self._revisions.machine(start.revision)
-        bits = secrets.token_bytes(32)
+        bits = self._surroundings.random_bytes(TOKEN_BYTES)
         decision = begin(machine, execution, self._scope, start.input, now, bits, self._limits)
         return prepare(decision, self.routes.queue, None, now)
 
@@ -264,7 +265,7 @@ class Engine:
         machine = self._revisions.machine(view.execution.revision)
         if machine.needs_execution_input and view.input is None:
             view = replace(view, input=self._store.read_input(view.execution.id))
-        bits = secrets.token_bytes(32)
+        bits = self._surroundings.random_bytes(TOKEN_BYTES)
         now = self._store.now()
         while True:
             decision = decide(machine, view, arrival.event, now, bits, self._limits)
@@ -316,7 +317,7 @@ class Engine:
     def _decide_under_lock(
         self, execution: int, queue: _Queue, settled: _Settled, committed: list[Prepared]
     ) -> None:
-        until = time.monotonic() + LOCKED_SECONDS
+        until = self._surroundings.monotonic() + LOCKED_SECONDS
         frames = list({frame_of(arrival.event): None for _, arrival in queue})
         with self._store.locked(execution, frames) as locked:
             for place, arrival in queue:
@@ -330,7 +331,7 @@ class Engine:
                         return
                     settled[place] = _committed(arrival.event, decided, view)
                     committed.append(decided)
-                if time.monotonic() >= until:
+                if self._surroundings.monotonic() >= until:
                     return
 
     # -- after the commit ------------------------------------------------------------------------
@@ -380,8 +381,3 @@ def _failed(event: Event, exception: Exception) -> Handled:
         exc_info=exception,
     )
     return Handled(event, Outcome.FAILED, f"{type(exception).__name__}: {exception}")
-
-
-def _new_id() -> int:
-    milliseconds = time.time_ns() // 1_000_000 - EPOCH_MS
-    return (milliseconds << 22) | secrets.randbits(22)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from orchestrator.store import Store
@@ -15,16 +15,17 @@ ROUTES_SECONDS: Final = 5.0
 class Routes:
     """The announced queues, read again every few seconds when they are asked for."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._store = store
+        self._monotonic = monotonic
         self._queues: Mapping[str, str] = {}
         self._read_at = -ROUTES_SECONDS
 
     def queue(self, resource: str) -> str | None:
         """The queue of a resource; None while no worker serves it."""
-        if time.monotonic() - self._read_at >= ROUTES_SECONDS:
+        if self._monotonic() - self._read_at >= ROUTES_SECONDS:
             self._queues = self._store.routes()
-            self._read_at = time.monotonic()
+            self._read_at = self._monotonic()
         return self._queues.get(resource)
 
     def forget(self) -> None:

@@ -1,0 +1,27 @@
+"""What an engine takes from the machine that it runs on: randomness and time."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+EPOCH_MS: Final = 1_704_067_200_000
+"""2024-01-01: execution ids count milliseconds from here, above 22 random bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The machine's own; a simulation hands in others."""
+
+    random_bytes: Callable[[int], bytes] = secrets.token_bytes
+    milliseconds: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+    """Since 1970; what executions are listed by, and nothing else."""
+    monotonic: Callable[[], float] = time.monotonic
+
+    def new_id(self) -> int:
+        """Draw an id for an execution: ids rise with time."""
+        bits = int.from_bytes(self.random_bytes(3), "big") >> 2
+        return (self.milliseconds() - EPOCH_MS) << 22 | bits
