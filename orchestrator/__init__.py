@@ -1,5 +1,6 @@
 """A durable, self-hosted engine for the Amazon States Language.
 
-Floors, lowest first: asl, execution, store, engine, handlers and settings, dispatch and scheduler, service, cli.
+Floors, lowest first: asl, execution, store, engine, handlers and settings, dispatch and scheduler,
+service, main, cli.
 Imports point down only; `docs/architecture.md` follows one Task through them.
 """

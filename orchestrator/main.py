@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import structlog
 
 from orchestrator import logs
+from orchestrator import settings as environment
 from orchestrator import store as database
 from orchestrator.asl.limits import DEFAULT, STRICT_AWS, Limits
-from orchestrator.engine import Bell, Engine, Silence
+from orchestrator.engine import Bell, Engine, Silence, UnreadableRevision
 from orchestrator.execution.frame import Scope
 from orchestrator.service import Orchestrator
-from orchestrator.settings import Settings
-from orchestrator.store import Store
+from orchestrator.settings import Settings, WrongSetting
+from orchestrator.store import (
+    SchemaMismatch,
+    Store,
+    StoreUnavailable,
+    TooManyWriters,
+    UnsupportedDatabase,
+)
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -31,6 +39,32 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 EMBEDDED_DATABASE: Final = "orchestrator.db"
+AWAY_SECONDS: Final = 1.0
+"""How often a scheduler that starts looks whether the database is there."""
+
+
+class NoSuchHandlers(Exception):
+    """A module of handlers cannot be imported."""
+
+    def __init__(self, module: str, error: Exception) -> None:
+        super().__init__(
+            f"the handlers of {module!r} cannot be imported: {type(error).__name__}: {error}"
+        )
+
+
+class UnusableFolder(Exception):
+    """The folder of the embedded mode cannot be made."""
+
+
+WRONG_USE: Final = (
+    WrongSetting,
+    UnsupportedDatabase,
+    NoSuchHandlers,
+    UnusableFolder,
+)
+"""What the caller has to change; the text of each says what."""
+TROUBLE: Final = (StoreUnavailable, SchemaMismatch, TooManyWriters, UnreadableRevision)
+"""What the caller cannot mend by asking otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +79,9 @@ class Parts:
 
 
 def settings(database_url: str | None = None, broker_url: str | None = None) -> Settings:
-    """The settings of the environment, but for what is given."""
+    """The settings of the environment, but for what is given; raises WrongSetting."""
     given = {"database_url": database_url, "broker_url": broker_url}
-    return Settings().model_copy(
+    return environment.read().model_copy(
         update={name: value for name, value in given.items() if value is not None}
     )
 
@@ -124,12 +158,30 @@ def run_scheduler(settings: Settings) -> None:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
-    parts.store.check()
-    ticks.start()
-    log.info("the scheduler ticks")
-    stopping.wait()
-    ticks.stop()
+    if _reached(parts.store, stopping):
+        ticks.start()
+        log.info("the scheduler ticks")
+        stopping.wait()
+        ticks.stop()
     parts.store.dispose()
+
+
+def _reached(store: Store, stopping: threading.Event) -> bool:
+    """Wait for a database that is away; False if the process is to end before it is there."""
+    away = False
+    while not stopping.is_set():
+        try:
+            store.check()
+        except StoreUnavailable as reason:
+            if not away:
+                log.warning("the database is away, trying again", reason=str(reason))
+            away = True
+            stopping.wait(AWAY_SECONDS)
+        else:
+            if away:
+                log.warning("the database is back")
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +197,7 @@ class Embedded:
         """What people ask."""
         return self.parts.service
 
-    def __enter__(self) -> Embedded:
+    def __enter__(self) -> Self:
         self.worker.start()
         self.scheduler.start()
         return self
@@ -157,23 +209,38 @@ class Embedded:
 
 
 def embedded(data: Path, modules: Sequence[str], base: Settings | None = None) -> Embedded:
-    """The embedded mode over a folder, serving the handlers of `modules`; migrates at start."""
+    """The embedded mode over a folder, serving the handlers of `modules`; migrates at start.
+
+    Handlers find the folder in the environment, as ORCHESTRATOR_DATA.
+    """
     from orchestrator.dispatch.local import LocalBell, LocalWorker
 
-    data.mkdir(parents=True, exist_ok=True)
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnusableFolder(f"the folder {data} cannot be used: {error.strerror}") from None
+    os.environ["ORCHESTRATOR_DATA"] = str(data)
     url = f"sqlite:///{data / EMBEDDED_DATABASE}"
-    settings = (base or Settings()).model_copy(update={"database_url": url, "data": data})
-    database.migrate(url)
+    settings = (base or environment.read()).model_copy(update={"database_url": url, "data": data})
     for module in modules:
-        importlib.import_module(module)
+        _load(module)
+    database.migrate(url)
     bell = LocalBell()
     parts, ticks = scheduler(settings, bell)
     worker = LocalWorker(parts.store, parts.engine, bell, settings)
     return Embedded(parts, worker, ticks)
 
 
+def _load(module: str) -> None:
+    try:
+        importlib.import_module(module)
+    except Exception as error:  # the import of foreign code: nothing else may be assumed
+        raise NoSuchHandlers(module, error) from error
+
+
 def join(app: Celery, settings: Settings | None = None) -> None:
     """Let the workers of a Celery application serve the engine's tasks."""
     from orchestrator.dispatch.celery import attach
 
-    attach(app, lambda bell: build(settings or Settings(), bell), settings or Settings())
+    chosen = settings or environment.read()
+    attach(app, lambda bell: build(chosen, bell), chosen)

@@ -1,5 +1,6 @@
-"""Floor 5: what wakes by the clock. APScheduler only drives the ticks; the database knows what is
-due.
+"""Floor 5: what wakes by the clock.
+
+APScheduler only drives the ticks; the database knows what is due.
 
 Any number of schedulers may run: every event names what it answers, so what two of them find takes
 effect once.
@@ -10,15 +11,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 import structlog
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from orchestrator.engine import Bell, Engine
+from orchestrator.engine import Bell, Engine, Handled, Outcome
 from orchestrator.execution.events import DeadlinePassed, MomentDue
 from orchestrator.store import Store, StoreUnavailable
 
@@ -36,10 +37,57 @@ FIRST_PAUSE_SECONDS: Final = 2.0
 LONGEST_PAUSE_SECONDS: Final = 30.0
 """Bells are not rung again before the last were due to be heard: the pause doubles between these.
 """
+FIRST_ASIDE_SECONDS: Final = 1.0
+LONGEST_ASIDE_SECONDS: Final = 60.0
+"""A moment that could not be decided is left alone for a while that doubles between these."""
+
+Moment: TypeAlias = "MomentDue | DeadlinePassed"
 
 
-def _moment(event: MomentDue | DeadlinePassed) -> datetime:
+@dataclass
+class _Pause:
+    """Until when something is left alone, and how long the next pause is."""
+
+    until: float = 0.0
+    seconds: float = FIRST_PAUSE_SECONDS
+
+    def begin(self, longest_seconds: float) -> None:
+        """Begin the pause; the next one is twice as long, up to the longest."""
+        self.until = time.monotonic() + self.seconds
+        self.seconds = min(self.seconds * 2, longest_seconds)
+
+
+def _moment(event: Moment) -> datetime:
     return event.wake_at if isinstance(event, MomentDue) else event.deadline_at
+
+
+class Aside:
+    """Moments that could not be decided: others go first, and they are not tried at every tick."""
+
+    def __init__(self) -> None:
+        self._pauses: dict[Moment, _Pause] = {}
+
+    def __len__(self) -> int:
+        return len(self._pauses)
+
+    def without(self, moments: Sequence[Moment]) -> list[Moment]:
+        """The moments whose turn it is; forgets of the others what is no longer due."""
+        found = set(moments)
+        self._pauses = {event: pause for event, pause in self._pauses.items() if event in found}
+        now = time.monotonic()
+        return [event for event in moments if event not in self._pauses or self._over(event, now)]
+
+    def note(self, handled: Iterable[Handled]) -> None:
+        """Put aside what has failed."""
+        for one in handled:
+            event = one.event
+            if one.outcome is Outcome.FAILED and isinstance(event, MomentDue | DeadlinePassed):
+                self._pauses.setdefault(event, _Pause(seconds=FIRST_ASIDE_SECONDS)).begin(
+                    LONGEST_ASIDE_SECONDS
+                )
+
+    def _over(self, event: Moment, now: float) -> bool:
+        return self._pauses[event].until <= now
 
 
 class DueMoments:
@@ -50,6 +98,7 @@ class DueMoments:
         self._engine = engine
         self._poll_seconds = poll_seconds
         self._poked = threading.Event()
+        self._aside = Aside()
 
     def poke(self) -> None:
         """Stop waiting for a later moment: an earlier one may have been set."""
@@ -64,25 +113,19 @@ class DueMoments:
     def _handle_due(self, horizon_seconds: float) -> bool:
         """Handle one batch at its moments; whether there may be more to handle at once."""
         self._poked.clear()
-        moments = self._store.due(DUE_BATCH, horizon_seconds)
-        full = len(moments) == DUE_BATCH
+        batch = DUE_BATCH + len(self._aside)
+        found = self._store.due(batch, horizon_seconds)
+        full = len(found) == batch
+        moments = self._aside.without(found)
         while moments:
             now = self._store.now()
             due = [event for event in moments if _moment(event) <= now]
             if due:
-                self._engine.handle_many(due)
+                self._aside.note(self._engine.handle_many(due))
                 moments = moments[len(due) :]
             elif self._poked.wait((_moment(moments[0]) - now).total_seconds()):
                 return True
         return full or self._poked.is_set()
-
-
-@dataclass
-class _Pause:
-    """When a queue's bells may be rung again, and how long the next pause is."""
-
-    until: float = 0.0
-    seconds: float = FIRST_PAUSE_SECONDS
 
 
 class ReadyTasks:
@@ -111,8 +154,7 @@ class ReadyTasks:
         pause = self._pauses.setdefault(queue, _Pause())
         if time.monotonic() < pause.until:
             return False
-        pause.until = time.monotonic() + pause.seconds
-        pause.seconds = min(pause.seconds * 2, LONGEST_PAUSE_SECONDS)
+        pause.begin(LONGEST_PAUSE_SECONDS)
         return True
 
 
@@ -125,8 +167,7 @@ class LapsedLeases:
         self._bell = bell
 
     def tick(self) -> None:
-        """Make lapsed tasks ready again; take those that may not be run again to their executions.
-        """
+        """Make lapsed tasks ready again; those that may not be are events of their executions."""
         lapses = self._store.lapse(SWEEP_BATCH)
         if lapses.given_back:
             log.warning("leases lapsed", queues=dict(lapses.given_back))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from orchestrator.asl import definition, document, names
 from orchestrator.asl.diagnostics import Finding, Severity
@@ -18,6 +18,9 @@ from orchestrator.execution.payload import Payload
 from orchestrator.store import MachineRow, Revision, Store
 
 HISTORY_PAGE: Final = 1_000
+
+Deployed: TypeAlias = Revision
+"""The revision that a deployment has made or met."""
 
 
 class ServiceError(Exception):
@@ -59,6 +62,13 @@ class ExecutionAlreadyExists(ServiceError):
         super().__init__(
             f"an execution {machine}:{name} exists already and was started with another input"
         )
+
+
+class ExecutionNotStopped(ServiceError):
+    """An execution could not be ended; it is as it was."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"{address} could not be stopped: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +115,10 @@ class Orchestrator:
         """All findings of a definition, errors and warnings, each with its JSON pointer."""
         return definition.parse(text, self._limits).findings
 
-    def deploy(self, name: str, text: str) -> Revision:
-        """Store a definition as the newest revision of a machine; the same text again is the same
-        revision.
+    def deploy(self, name: str, text: str) -> Deployed:
+        """Store a definition as the newest revision of a machine.
 
-        Raises InvalidName, InvalidDefinition.
+        The same text again is the same revision. Raises InvalidName, InvalidDefinition.
         """
         names.check(name)
         parsed = definition.parse(text, self._limits)
@@ -125,12 +134,15 @@ class Orchestrator:
     # --------------------
 
     def start_execution(
-        self, machine: str, name: str | None = None, input: str = "{}"
+        self,
+        machine: str,
+        name: str | None = None,
+        input: str = "{}",  # noqa: A002  # as AWS calls it
     ) -> StartedExecution:
-        """Start an execution of the newest revision; with the name and input of one that exists,
-        answer that one.
+        """Start an execution of the newest revision.
 
-        `input` is JSON text. Raises MachineDoesNotExist, InvalidName, InvalidExecutionInput,
+        With the name and input of one that exists, that one is the answer. `input` is JSON text.
+        Raises MachineDoesNotExist, InvalidName, InvalidExecutionInput,
         ExecutionAlreadyExists.
         """
         name = names.check(name) if name is not None else str(uuid.uuid4())
@@ -175,8 +187,7 @@ class Orchestrator:
     def get_execution_history(
         self, address: str, after: int = 0, limit: int = HISTORY_PAGE, *, reverse: bool = False
     ) -> list[HistoryEvent]:
-        """History events in order of id, those behind the id `after`; raises ExecutionDoesNotExist.
-        """
+        """History events behind the id `after`, in order of id; raises ExecutionDoesNotExist."""
         return self._store.history(self._find(address).id, after, limit, reverse)
 
     def whole_history(self, address: str) -> list[HistoryEvent]:
@@ -197,7 +208,7 @@ class Orchestrator:
         execution = self._find(address)
         (handled,) = self._engine.handle_many([StopRequested(execution.id, error, cause)])
         if handled.outcome is Outcome.FAILED:
-            raise ServiceError(f"{address} could not be stopped: {handled.reason}")
+            raise ExecutionNotStopped(address, handled.reason)
         return self._find(address)
 
     def _find(self, address: str) -> Execution:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-DEFAULT_DATABASE_URL = "sqlite:///orchestrator.db"
+DEFAULT_DATABASE_URL: Final = "sqlite:///orchestrator.db"
+_PREFIX: Final = "ORCHESTRATOR_"
+
+
+class WrongSetting(Exception):
+    """An environment variable has a value that it cannot have; the text names it."""
 
 
 class Settings(BaseSettings):
     """What a process of this deployment needs to know."""
 
-    model_config = SettingsConfigDict(env_prefix="ORCHESTRATOR_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True, extra="ignore")
 
     database_url: str = DEFAULT_DATABASE_URL
     """`postgresql+psycopg://…` or `sqlite:///FILE`."""
@@ -44,3 +49,13 @@ class Settings(BaseSettings):
     data: Path | None = None
     """The folder of the embedded mode."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
+
+
+def read() -> Settings:
+    """The settings of this process's environment; raises WrongSetting."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = f"{_PREFIX}{first['loc'][0]}".upper()
+        raise WrongSetting(f"{name} is {first['input']!r}: {first['msg']}") from None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -11,6 +13,7 @@ import typer
 from orchestrator.cli.errors import EXIT_WRONG_USE, answered, wrong_use
 
 if TYPE_CHECKING:
+    from orchestrator.asl.diagnostics import Finding
     from orchestrator.service import Orchestrator
 
 app = typer.Typer(
@@ -57,15 +60,13 @@ def run(
     json: Json = False,
 ) -> None:
     """Run one execution here, embedded: SQLite and an in-process worker, no server."""
-    from orchestrator.cli.run import run_embedded
+    from orchestrator.cli.run import Wish, run_embedded
 
-    definition, text = _text(file), _input(input)
     with answered():
-        raise typer.Exit(
-            run_embedded(
-                machine_name(file), definition, text, handlers or ["workers"], name, data, json
-            )
-        )
+        text = _valid([file], json)[file]
+        wish = Wish(machine_name(file), text, _input(input), name)
+        sys.path.insert(0, "")  # handlers are looked for in the working directory as well
+        raise typer.Exit(run_embedded(wish, handlers or ["workers"], data, json))
 
 
 @app.command()
@@ -74,13 +75,13 @@ def validate(
     json: Json = False,
 ) -> None:
     """Say everything that is wrong with definitions; exit 2 if one has an error."""
-    from orchestrator.cli import printing
-    from orchestrator.asl import definition
     from orchestrator.asl.diagnostics import refused
+    from orchestrator.cli import printing
 
-    findings = {str(file): definition.parse(_text(file)).findings for file in files}
-    printing.findings(findings, json)
-    if any(refused(found) for found in findings.values()):
+    with answered():
+        found = _findings({file: _text(file) for file in files})
+    printing.findings(found, json)
+    if any(refused(findings) for findings in found.values()):
         raise typer.Exit(EXIT_WRONG_USE)
 
 
@@ -93,15 +94,21 @@ def deploy(
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """Store definitions as the newest revisions of their machines."""
+    """Store definitions as the newest revisions of their machines: all of them, or none."""
+    from orchestrator.asl import names
     from orchestrator.cli import printing
 
     if name is not None and len(files) > 1:
         wrong_use("--name names one machine: give one file with it")
-    texts = {name or machine_name(file): _text(file) for file in files}
     with answered():
+        machines = [names.check(name or machine_name(file)) for file in files]
+        if len(set(machines)) < len(machines):
+            wrong_use("two of the files are definitions of the same machine")
+        texts = _valid(files, json).values()
         service = _service(database_url)
-        printing.deployed([service.deploy(name, text) for name, text in texts.items()], json)
+        printing.deployed(
+            [service.deploy(*pair) for pair in zip(machines, texts, strict=True)], json
+        )
 
 
 @app.command()
@@ -193,12 +200,13 @@ def scheduler(database_url: DatabaseUrl = None, broker_url: BrokerUrl = None) ->
 
 
 @database.command()
-def upgrade(database_url: DatabaseUrl = None) -> None:
+def upgrade(database_url: DatabaseUrl = None, json: Json = False) -> None:
     """Bring the schema to this release's; safe when several start at once."""
     from orchestrator import main as composition
+    from orchestrator.cli import printing
 
     with answered():
-        typer.echo(composition.upgrade(composition.settings(database_url)))
+        printing.upgraded(composition.upgrade(composition.settings(database_url)), json)
 
 
 def machine_name(file: Path) -> str:
@@ -212,21 +220,50 @@ def _service(database_url: str | None, broker_url: str | None = None) -> Orchest
     return composition.build(composition.settings(database_url, broker_url)).service
 
 
+def _findings(texts: Mapping[Path, str]) -> dict[Path, tuple[Finding, ...]]:
+    from orchestrator import main as composition
+    from orchestrator.asl import definition
+
+    limits = composition.limits(composition.settings())
+    return {file: definition.parse(text, limits).findings for file, text in texts.items()}
+
+
+def _valid(files: Sequence[Path], json: bool) -> dict[Path, str]:
+    """The texts of definitions; ends the command with all findings if one has an error."""
+    from orchestrator.asl.diagnostics import refused
+    from orchestrator.cli import printing
+
+    texts = {file: _text(file) for file in files}
+    wrong = {file: found for file, found in _findings(texts).items() if refused(found)}
+    if wrong:
+        printing.findings(wrong, json)
+        raise typer.Exit(EXIT_WRONG_USE)
+    return texts
+
+
 def _text(file: Path) -> str:
     try:
-        return file.read_bytes().decode()
-    except OSError as error:
-        wrong_use(f"{file} cannot be read: {error.strerror}")
+        return _decoded(str(file), file.read_bytes())
+    except (OSError, ValueError) as error:
+        wrong_use(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def _decoded(name: str, content: bytes) -> str:
+    try:
+        return content.decode()
     except UnicodeDecodeError as error:
-        wrong_use(f"{file} is not UTF-8: byte {error.start}")
+        wrong_use(f"{name} is not UTF-8: byte {error.start}")
 
 
 def _input(given: str) -> str:
     if given == "@-":
-        return sys.stdin.read()
+        return _decoded("standard input", sys.stdin.buffer.read())
     return _text(Path(given[1:])) if given.startswith("@") else given
 
 
-def main() -> None:
-    """Run the command."""
-    app()
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command with the arguments of this process, or with those that are given."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # nothing that was stored may fail to be printed
+            stream.reconfigure(errors="backslashreplace")
+    app(arguments)

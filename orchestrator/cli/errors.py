@@ -1,6 +1,4 @@
-"""How the command says that something went wrong: one sentence on stderr and an exit code, never a
-traceback.
-"""
+"""How the command says what went wrong: a sentence on stderr and an exit code, no traceback."""
 
 from __future__ import annotations
 
@@ -17,31 +15,34 @@ EXIT_WRONG_USE: Final = 2
 
 def wrong_use(message: str) -> NoReturn:
     """End with exit code 2."""
+    _end(message, EXIT_WRONG_USE)
+
+
+def failed(message: str) -> NoReturn:
+    """End with exit code 1."""
+    _end(message, EXIT_FAILED)
+
+
+def _end(message: str, code: int) -> NoReturn:
     print(f"orchestrator: {message}", file=sys.stderr)
-    raise typer.Exit(EXIT_WRONG_USE)
+    raise typer.Exit(code)
 
 
 @contextmanager
 def answered() -> Iterator[None]:
     """Translate the errors of the floors below into a sentence and an exit code."""
     from orchestrator.asl.names import InvalidName
-    from orchestrator.service import InvalidDefinition, ServiceError
-    from orchestrator.store import (
-        SchemaMismatch,
-        StoreUnavailable,
-        TooManyWriters,
-        UnsupportedDatabase,
-    )
+    from orchestrator.main import TROUBLE, WRONG_USE
+    from orchestrator.service import ExecutionNotStopped, ServiceError
 
     try:
         yield
-    except InvalidDefinition as error:
-        from orchestrator.cli import printing
+    except (ExecutionNotStopped, *TROUBLE) as error:
+        failed(_sentence(error))
+    except (ServiceError, InvalidName, *WRONG_USE) as error:
+        wrong_use(_sentence(error))
 
-        printing.findings({"the definition": error.findings}, json=False)
-        raise typer.Exit(EXIT_WRONG_USE) from None
-    except (ServiceError, InvalidName) as error:
-        wrong_use(str(error))
-    except (StoreUnavailable, SchemaMismatch, TooManyWriters, UnsupportedDatabase) as error:
-        print(f"orchestrator: {error}", file=sys.stderr)
-        raise typer.Exit(EXIT_FAILED) from None
+
+def _sentence(error: Exception) -> str:
+    """The text of an error on one line."""
+    return " ".join(str(error).split())

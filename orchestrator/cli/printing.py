@@ -6,25 +6,28 @@ import json as json_module
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from orchestrator.asl.diagnostics import Finding, Severity
 from orchestrator.asl.document import Json
-from orchestrator.asl.diagnostics import Finding
-from orchestrator.execution.frame import Execution, Frame, RestsOn
+from orchestrator.execution.frame import Execution, Frame, FrameStatus, RestsOn, Task
 from orchestrator.execution.history import HistoryEvent, to_aws
 from orchestrator.execution.payload import Payload
-from orchestrator.service import ExecutionDetail, StartedExecution
-from orchestrator.store import Revision
+from orchestrator.service import Deployed, ExecutionDetail, StartedExecution
 
-LONGEST_TEXT = 100
+LONGEST_TEXT: Final = 100
+WIDEST_TABLE: Final = 10_000
+"""Columns where no terminal ends the line: nothing is cut."""
 
 
 def console() -> Console:
-    """Standard output, wide enough for a table where it is no terminal."""
-    return Console(soft_wrap=True) if not sys.stdout.isatty() else Console()
+    """Standard output; where it is no terminal, lines are as long as what stands in them."""
+    return Console() if sys.stdout.isatty() else Console(width=WIDEST_TABLE)
 
 
 def emit(value: Json) -> None:
@@ -39,28 +42,44 @@ def moment(at: datetime | None) -> str | None:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def plain(text: str) -> str:
+    """The text on one line, without anything that a terminal would act upon."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def short(text: str) -> str:
-    """The text, cut to a line."""
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+    """The text, plain and cut to a line."""
+    line = plain(text[:LONGEST_TEXT])
+    return line if len(text) <= LONGEST_TEXT else line[: LONGEST_TEXT - 1] + "…"
 
 
-def findings(by_file: Mapping[str, Sequence[Finding]], json: bool) -> None:
+# -- definitions ---------------------------------------------------------------------------------
+
+
+def findings(by_file: Mapping[Path, Sequence[Finding]], json: bool) -> None:
     """Findings by file, each with its place."""
     if json:
-        emit({file: [_finding(finding) for finding in found] for file, found in by_file.items()})
+        emit(
+            {str(file): [_finding(finding) for finding in found] for file, found in by_file.items()}
+        )
         return
     for file, found in by_file.items():
         print(f"{file}: " + (_count(found) if found else "valid"))
         for finding in found:
-            print(
-                f"  {finding.severity} {finding.pointer or '/'}: {finding.message} [{finding.code}]"
-            )
+            place = f" {plain(finding.pointer)}" if finding.pointer else ""
+            print(f"  {finding.severity}{place}: {plain(finding.message)} [{finding.code}]")
 
 
 def _count(found: Sequence[Finding]) -> str:
-    errors = sum(finding.severity == "ERROR" for finding in found)
-    warnings = len(found) - errors
-    return f"{'valid, ' if not errors else ''}{errors} errors, {warnings} warnings"
+    errors = sum(finding.severity is Severity.ERROR for finding in found)
+    counts = [_number(errors, "error"), _number(len(found) - errors, "warning")]
+    return ", ".join(["valid"] * (not errors) + [count for count in counts if count])
+
+
+def _number(count: int, of: str) -> str:
+    return f"{count} {of}{'s' * (count > 1)}" if count else ""
 
 
 def _finding(finding: Finding) -> Json:
@@ -72,7 +91,7 @@ def _finding(finding: Finding) -> Json:
     }
 
 
-def deployed(revisions: Iterable[Revision], json: bool) -> None:
+def deployed(revisions: Iterable[Deployed], json: bool) -> None:
     """Which revisions stand now."""
     if json:
         emit(
@@ -81,6 +100,14 @@ def deployed(revisions: Iterable[Revision], json: bool) -> None:
         return
     for r in revisions:
         print(f"{r.machine}: revision {r.number}" + ("" if r.created else " (unchanged)"))
+
+
+def upgraded(done: str, json: bool) -> None:
+    """What was done to the schema."""
+    emit({"schema": done}) if json else print(done)
+
+
+# -- executions ----------------------------------------------------------------------------------
 
 
 def started(start: StartedExecution, json: bool) -> None:
@@ -117,7 +144,7 @@ def executions(runs: Sequence[Execution], json: bool) -> None:
         table.add_column(title, no_wrap=True)
     for run in runs:
         table.add_row(
-            Text(f"{run.machine}:{run.name}"),
+            Text(plain(f"{run.machine}:{run.name}")),
             run.status.value,
             moment(run.started_at),
             moment(run.ended_at) or "",
@@ -139,14 +166,14 @@ def detail(found: ExecutionDetail, unserved: Sequence[str], json: bool) -> None:
     print(f"{found.address}  {run.status}")
     print(f"  started  {moment(run.started_at)}")
     if run.ended_at:
-        print(f"  ended    {moment(run.ended_at)}  in {run.final_state or '-'}")
+        print(f"  ended    {moment(run.ended_at)}  in {plain(run.final_state or '-')}")
     if run.error or run.cause:
-        print(f"  error    {run.error or ''}: {run.cause or ''}")
+        print(f"  error    {plain(': '.join(filter(None, (run.error, run.cause))))}")
     print(f"  input    {short(found.input.text)}")
     if found.output is not None:
         print(f"  output   {short(found.output.text)}")
     for frame in found.frames:
-        print(f"  {frame.state or '(not begun)'}: {rests_on(frame, unserved)}")
+        print(f"  {plain(frame.state or '(not begun)')}: {rests_on(frame, unserved)}")
 
 
 def detail_json(found: ExecutionDetail, unserved: Sequence[str]) -> Json:
@@ -165,25 +192,32 @@ def detail_json(found: ExecutionDetail, unserved: Sequence[str]) -> Json:
 def rests_on(frame: Frame, unserved: Sequence[str]) -> str:
     """What a frame rests on, in a few words."""
     match frame.rests_on:
-        case RestsOn.TASK if frame.task is not None:
-            return _task(frame, unserved)
+        case RestsOn.TASK:
+            words = "" if frame.task is None else _task(frame.task, unserved)
+            return words + (f", until {moment(frame.timeout_at)}" if frame.timeout_at else "")
         case RestsOn.CLOCK:
-            again = " for its next attempt" if frame.retries.total else ""
+            again = f" to try again ({frame.retries.total})" if frame.retries.total else ""
             return f"waits until {moment(frame.wake_at)}{again}"
         case RestsOn.CHILDREN:
             return "waits for its branches"
-        case _:
-            return frame.status.value
+        case None:
+            return _unrested(frame.status)
 
 
-def _task(frame: Frame, unserved: Sequence[str]) -> str:
-    assert frame.task is not None
-    task = frame.task
+def _unrested(status: FrameStatus) -> str:
+    return "has ended, waits for the others" if status is FrameStatus.ENDED else "waits to begin"
+
+
+def _task(task: Task, unserved: Sequence[str]) -> str:
+    resource = plain(task.resource)
     if task.claimed_by is not None:
-        return f"{task.resource} runs on {task.claimed_by}, attempt {task.attempt}"
+        return f"{resource} runs on {task.claimed_by}, attempt {task.attempt}"
     if task.queue is None or task.resource in unserved:
-        return f"no worker serves {task.resource}"
-    return f"{task.resource} is ready on queue {task.queue}, attempt {task.attempt}"
+        return f"no worker serves {resource}"
+    return f"{resource} is ready on queue {task.queue}, attempt {task.attempt}"
+
+
+# -- history -------------------------------------------------------------------------------------
 
 
 def history(events: Sequence[HistoryEvent], json: bool) -> None:

@@ -6,7 +6,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
+from typing import Final
 
 from rich.console import Console
 from rich.live import Live
@@ -20,26 +23,28 @@ from orchestrator.cli.story import Story
 from orchestrator.execution.frame import ExecutionStatus
 from orchestrator.service import Orchestrator, StartedExecution
 
-LOOK_SECONDS = 0.05
-SILENCE_SECONDS = 2.0
+LOOK_SECONDS: Final = 0.05
+SILENCE_SECONDS: Final = 2.0
 """How long nothing may happen before the person in front hears what the execution waits for."""
 
 
-def run_embedded(
-    machine: str,
-    definition: str,
-    text: str,
-    modules: Sequence[str],
-    name: str | None,
-    data: Path,
-    json: bool,
-) -> int:
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be run."""
+
+    machine: str
+    definition: str
+    input: str
+    name: str | None
+
+
+def run_embedded(wish: Wish, modules: Sequence[str], data: Path, json: bool) -> int:
     """Run an execution to its end and print its output; the exit code."""
     with composition.embedded(data, modules) as parts:
         service = parts.service
-        service.deploy(machine, definition)
-        start = service.start_execution(machine, name, text)
-        _say(_beginning(start))
+        service.deploy(wish.machine, wish.definition)
+        start = service.start_execution(wish.machine, wish.name, wish.input)
+        _say(_beginning(service, start))
         try:
             _follow(service, start.address)
         except KeyboardInterrupt:
@@ -48,13 +53,17 @@ def run_embedded(
         return _end(service, start.address, json)
 
 
-def _beginning(start: StartedExecution) -> str:
-    return f"{start.address} " + ("starts" if start.created else "goes on where it stopped")
+def _beginning(service: Orchestrator, start: StartedExecution) -> str:
+    if start.created:
+        return f"{start.address} starts"
+    run = service.describe_execution(start.address).execution
+    ended = f"has ended before: {run.status}"
+    return f"{start.address} " + ("goes on where it stopped" if run.ended_at is None else ended)
 
 
 def _interrupted(start: StartedExecution, data: Path) -> str:
     name = start.address.partition(":")[2]
-    return f"interrupted; the same command with --name {name} --data {data} goes on from here"
+    return f"interrupted; the same command with --name {name} --data {quote(str(data))} goes on"
 
 
 def _end(service: Orchestrator, address: str, json: bool) -> int:
@@ -114,7 +123,9 @@ def _table(story: Story) -> Table:
     for line in story.states[-40:]:
         seconds = f"{(line.left_at - line.entered_at).total_seconds():.2f}" if line.left_at else ""
         style = "red" if line.said.startswith("failed") else "" if line.left_at else "bold"
-        table.add_row(Text(line.name), line.type, seconds, Text(line.said), style=style)
+        table.add_row(
+            Text(printing.plain(line.name)), line.type, seconds, Text(line.said), style=style
+        )
     return table
 
 

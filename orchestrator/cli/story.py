@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
+from orchestrator.cli.printing import plain
 from orchestrator.execution.history import Detail, HistoryEvent
 from orchestrator.execution.payload import Payload
 
-LONGEST_DOCUMENT = 96
+LONGEST_DOCUMENT: Final = 96
 
 
 @dataclass(slots=True)
@@ -62,7 +64,7 @@ class Story:
         return f"{line.name:<24} {said}"
 
     def _entered(self, event: HistoryEvent) -> str:
-        name, kind = str(event.details["name"]), event.type.removesuffix("StateEntered")
+        name, kind = plain(str(event.details["name"])), event.type.removesuffix("StateEntered")
         line = StateLine(name, kind, event.at)
         self.states.append(line)
         self._state_of[event.id] = line
@@ -72,17 +74,16 @@ class Story:
 
     def _work(self, event: HistoryEvent, line: StateLine) -> str | None:
         kind = event.type.removeprefix("LambdaFunction").removeprefix("Task")
-        match kind:
-            case "Scheduled":
-                line.attempts += 1
-                again = "" if line.attempts == 1 else f" (attempt {line.attempts})"
-                return f"asks {_resource(event)}{again}"
-            case "Started":
-                return None if line.attempts else "runs"
-            case "Succeeded":
-                return f"answered {_document(event.details.get('output'))}"
-            case "Failed" | "TimedOut":
-                return f"failed: {_error(event)}"
+        if kind == "Scheduled":
+            line.attempts += 1
+            again = "" if line.attempts == 1 else f" (attempt {line.attempts})"
+            return f"asks {_resource(event)}{again}"
+        if kind == "Started":
+            return None if line.attempts else "runs"
+        if kind == "Succeeded":
+            return f"answered {_document(event.details.get('output'))}"
+        if kind in {"Failed", "TimedOut"}:
+            return f"failed: {_error(event)}"
         return None
 
 
@@ -100,18 +101,19 @@ def _entering(kind: str) -> str:
 
 
 def _execution(event: HistoryEvent) -> str | None:
-    match event.type:
-        case "ExecutionStarted":
-            return f"{'(start)':<24} input {_document(event.details.get('input'))}"
-        case "ExecutionSucceeded":
-            return f"{'(end)':<24} SUCCEEDED {_document(event.details.get('output'))}"
-        case "ExecutionFailed":
-            return f"{'(end)':<24} FAILED {_error(event)}"
-        case "ExecutionTimedOut":
-            return f"{'(end)':<24} TIMED_OUT"
-        case "ExecutionAborted":
-            return f"{'(end)':<24} ABORTED {_error(event)}"
-    return None
+    if event.type == "ExecutionStarted":
+        return f"{'(start)':<24} input {_document(event.details.get('input'))}"
+    if event.type == "ExecutionSucceeded":
+        return f"{'(end)':<24} SUCCEEDED {_document(event.details.get('output'))}"
+    status = _UNSUCCESSFUL.get(event.type)
+    return None if status is None else f"{'(end)':<24} {status} {_error(event)}".rstrip()
+
+
+_UNSUCCESSFUL: Final = {
+    "ExecutionFailed": "FAILED",
+    "ExecutionTimedOut": "TIMED_OUT",
+    "ExecutionAborted": "ABORTED",
+}
 
 
 def _resource(event: HistoryEvent) -> str:
@@ -121,7 +123,7 @@ def _resource(event: HistoryEvent) -> str:
 
 def _error(event: HistoryEvent) -> str:
     error, cause = event.details.get("error"), event.details.get("cause")
-    return f"{error or ''}{': ' if error and cause else ''}{cause or ''}"
+    return plain(f"{error or ''}{': ' if error and cause else ''}{cause or ''}")
 
 
 def _document(detail: Detail | None) -> str:
