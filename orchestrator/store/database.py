@@ -305,6 +305,7 @@ def sqlite_engines(
     *,
     most_writing: int = 1,
     factory: type[sqlite3.Connection] = sqlite3.Connection,
+    synchronous: Literal["FULL", "OFF"] = "FULL",
 ) -> tuple[Engine, Engine]:
     """Return the connections for single statements and those for transactions."""
     arguments = {"timeout": SQLITE_BUSY_SECONDS, "factory": factory}
@@ -327,7 +328,7 @@ def sqlite_engines(
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # the driver opens no transactions behind our back
         connection.create_function("current_moment", 0, microseconds)
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "temp_store=MEMORY"):
+        for pragma in ("journal_mode=WAL", f"synchronous={synchronous}", "temp_store=MEMORY"):
             connection.execute(f"PRAGMA {pragma}")
 
     for engine in (singles, writes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Select, Text, bindparam, func, literal, select
+from sqlalchemy import Select, bindparam, func, select
 
 from orchestrator.execution.frame import Execution, ExecutionStatus, Frame
 from orchestrator.execution.history import HistoryEvent, decode
@@ -57,7 +57,7 @@ NEWEST: Final = 2**63 - 1
 
 
 @cache
-def list_statement(by_machine: bool, status: ExecutionStatus | None) -> Select[Any]:
+def list_statement(by_machine: bool, by_status: bool) -> Select[Any]:
     """Return a page of executions, newest first; ids are made in order of time."""
     statement = (
         select(*EXECUTION_COLUMNS)
@@ -67,11 +67,8 @@ def list_statement(by_machine: bool, status: ExecutionStatus | None) -> Select[A
     )
     if by_machine:
         statement = statement.where(executions.c.machine == bindparam("at_machine"))
-    if status is not None:
-        # Written out, so that the planner sees which partial index holds them.
-        statement = statement.where(
-            executions.c.status == literal(status.value, Text(), literal_execute=True)
-        )
+    if by_status:
+        statement = statement.where(executions.c.status == bindparam("at_status"))
     return statement
 
 
@@ -86,12 +83,13 @@ def list_executions(
     parameters = {
         "before": NEWEST if before is None else before,
         "most": limit,
-        "at_machine": machine,
+        **({} if machine is None else {"at_machine": machine}),
+        **({} if status is None else {"at_status": status.value}),
     }
-    if machine is None:
-        del parameters["at_machine"]
     with database.reading() as connection:
-        rows = connection.execute(list_statement(machine is not None, status), parameters)
+        rows = connection.execute(
+            list_statement(machine is not None, status is not None), parameters
+        )
         return [read_execution(row) for row in rows]
 
 

@@ -77,13 +77,7 @@ executions: Final = Table(
     Column("cause", Text),
     UniqueConstraint("machine", "name"),
     Index("executions_machine_id", "machine", "id"),
-    Index(
-        "executions_unsucceeded",
-        "status",
-        "id",
-        postgresql_where=text("status <> 'SUCCEEDED'"),
-        sqlite_where=text("status <> 'SUCCEEDED'"),
-    ),
+    Index("executions_status_id", "status", "id"),
     Index(
         "executions_deadline_at",
         "deadline_at",

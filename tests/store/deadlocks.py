@@ -91,7 +91,7 @@ def _work(
     url: str, meet: Any, number: int, ids: Sequence[int], seconds: float, ordered: bool
 ) -> Counter[str]:
     if not ordered:
-        transition.lock = _lock_in_order_of_arrival
+        setattr(transition, transition.lock.__name__, _lock_in_order_of_arrival)
     store = Store(url, connecting=Connecting(statement_seconds=60.0, lock_seconds=60.0))
     store.check()
     meet.wait()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Sequence
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import ForkServerProcess
 from multiprocessing.queues import Queue
 from typing import Any, TypeVar
 
@@ -12,7 +12,9 @@ Answer = TypeVar("Answer")
 
 JOIN_SECONDS = 60.0
 
-_spawn = multiprocessing.get_context("spawn")
+# Not a fork of the test, whose threads and connections are its own; a fork of what was imported.
+_server = multiprocessing.get_context("forkserver")
+_server.set_forkserver_preload(["tests.store.samples"])
 
 
 def _answer(answers: Queue[tuple[int, Any]], number: int, work: Any, arguments: Any) -> None:
@@ -25,9 +27,9 @@ def _answer(answers: Queue[tuple[int, Any]], number: int, work: Any, arguments: 
 
 def in_processes(work: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]]) -> list[Answer]:
     """Call `work` once per tuple of arguments, each in a process, and return what they return."""
-    answers: Queue[tuple[int, Any]] = _spawn.Queue()
-    processes: list[SpawnProcess] = [
-        _spawn.Process(target=_answer, args=(answers, number, work, each))
+    answers: Queue[tuple[int, Any]] = _server.Queue()
+    processes: list[ForkServerProcess] = [
+        _server.Process(target=_answer, args=(answers, number, work, each))
         for number, each in enumerate(arguments)
     ]
     for process in processes:
@@ -45,4 +47,4 @@ def in_processes(work: Callable[..., Answer], arguments: Sequence[tuple[Any, ...
 
 def at_once(count: int) -> Any:
     """A barrier at which so many processes meet."""
-    return _spawn.Barrier(count, timeout=JOIN_SECONDS)
+    return _server.Barrier(count, timeout=JOIN_SECONDS)

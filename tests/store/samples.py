@@ -114,7 +114,7 @@ def beginning(
 
 def started(store: Store, *frames: Frame, **changes: object) -> View:
     """Start an execution and return the view of its root."""
-    (answer,) = store.start([beginning(None, *frames, **changes)])
+    (answer,) = store.start([beginning(None, *frames, **changes)])  # type: ignore[arg-type]
     return view_of(store, answer.id)
 
 

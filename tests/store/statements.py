@@ -27,7 +27,7 @@ def recording() -> Iterator[Recorded]:
     """Record every statement and COMMIT of this process."""
     recorded = Recorded()
 
-    def on_statement(  # noqa: PLR0913, PLR0917  # as SQLAlchemy calls it
+    def on_statement(  # as SQLAlchemy calls it
         _connection: Connection, _cursor: Any, text: str, values: Any, _context: Any, _many: bool
     ) -> None:
         recorded.statements.append((text, values))

@@ -19,7 +19,7 @@ def _in_fork(work: Callable[[], object]) -> int:
         try:
             work()
             status = 0
-        except BaseException:
+        except Exception:  # noqa: BLE001  # whatever it is, the child must not go on as pytest
             traceback.print_exc()
         finally:
             os._exit(status)

@@ -103,9 +103,14 @@ def test_a_decision_on_something_else_is_refused_and_the_others_stand(store: Sto
 
 def test_what_raises_writes_nothing(store: Store) -> None:
     view = samples.started(store)
-    with pytest.raises(ZeroDivisionError), store.locked(view.execution.id) as locked:
-        locked.write(samples.moving(view))
-        raise ZeroDivisionError
+
+    def decide() -> None:
+        with store.locked(view.execution.id) as locked:
+            locked.write(samples.moving(view))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        decide()
     assert view_of(store, view.execution.id) == view
     assert store.commit([samples.moving(view)]) == [Committed()]
 

@@ -117,12 +117,14 @@ def test_a_connection_that_dies_before_the_commit_has_written_nothing(
 ) -> None:
     store = Store(postgres_url, application_name="store")
     view = samples.started(store)
-    with (
-        pytest.raises(StoreUnavailable) as raised,
-        store.locked(view.execution.id) as locked,
-    ):
-        locked.write(samples.moving(view))
-        _terminate(admin, "state = 'idle in transaction'")
+
+    def decide() -> None:
+        with store.locked(view.execution.id) as locked:
+            locked.write(samples.moving(view))
+            _terminate(admin, "state = 'idle in transaction'")
+
+    with pytest.raises(StoreUnavailable) as raised:
+        decide()
     assert not raised.value.unknown
     assert samples.view_of(store, view.execution.id) == view
     store.dispose()

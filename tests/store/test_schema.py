@@ -97,9 +97,7 @@ def test_of_processes_that_upgrade_at_once_one_does(empty_database_url: str) -> 
     ]
 
 
-def test_a_failed_upgrade_leaves_nothing_behind(
-    empty_database_url: str, empty: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_upgrade_leaves_nothing_behind(empty_database_url: str, empty: Engine) -> None:
     with empty.begin() as connection:
         connection.execute(text("CREATE TABLE history (x integer)"))
     with pytest.raises(Exception, match="already exists"):

@@ -1,4 +1,4 @@
-"""What only SQLite needs: one writer at a time, four processes at most, and a disk that is asked."""
+"""What only SQLite needs: one writer at a time, four processes at most, and a disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from orchestrator.store import (
     UnsupportedDatabase,
     database,
 )
-from orchestrator.store.database import Database
+from orchestrator.store.database import Database, begin_immediate
 from tests.store import samples
 from tests.store.processes import at_once, in_processes
 
@@ -43,7 +43,7 @@ def _no_transaction(_connection: Connection) -> None:
 
 def _count(url: str, meet: Any, immediate: bool) -> int:
     if not immediate:
-        database.begin_immediate = _no_transaction
+        setattr(database, begin_immediate.__name__, _no_transaction)
     ours = Database(url, Connecting(), "")
     meet.wait()
     for _ in range(25):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.asl.document import Json
 from orchestrator.execution.frame import ExecutionStatus
 from orchestrator.execution.payload import Payload
 from orchestrator.store import Committed, IdTaken, Started, Store
@@ -72,11 +73,15 @@ def view_unchanged(store: Store, number: int) -> bool:
     return len(store.history(number)) == 2 and len(store.frames(number)) == 1
 
 
+def _input(number: int) -> Json:
+    return {"order": 4711} if number < 3 else {"order": 4712}
+
+
 def _start_many(url: str, meet: Any, number: int) -> list[Started]:
     store = Store(url)
     store.check()
     meet.wait()
-    value = {"order": 4711} if number < 3 else {"order": 4712}
+    value = _input(number)
     answers = [store.start([samples.beginning("4711", value=value)])[0] for _ in range(13)]
     store.dispose()
     return answers
@@ -93,8 +98,8 @@ def test_fifty_starts_of_one_name_from_four_processes_make_one_execution(databas
     (execution,) = store.list_executions()
     given = store.read_input(execution.id)
     for number, process in enumerate(found):
-        value = {"order": 4711} if number < 3 else {"order": 4712}
-        assert {answer.same_input for answer in process} == {given == Payload.of(value)}
+        same = given == Payload.of(_input(number))
+        assert {answer.same_input for answer in process} == {same}
     assert view_unchanged(store, execution.id)
     store.dispose()
 

@@ -68,14 +68,7 @@ def _executions() -> None:
         sqlite_where=sa.text("phase = 'open'"),
     )
     op.create_index("executions_machine_id", "executions", ["machine", "id"], unique=False)
-    op.create_index(
-        "executions_unsucceeded",
-        "executions",
-        ["status", "id"],
-        unique=False,
-        postgresql_where=sa.text("status <> 'SUCCEEDED'"),
-        sqlite_where=sa.text("status <> 'SUCCEEDED'"),
-    )
+    op.create_index("executions_status_id", "executions", ["status", "id"], unique=False)
 
 
 def _forks() -> None:
