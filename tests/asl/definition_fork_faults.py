@@ -84,6 +84,16 @@ PLACES: list[tuple[str, Json, str]] = [
     ),
     *(_reader(name, value) for name, value in _SETTINGS),
     (
+        "an unknown setting of a processor",
+        changed(MAP, ItemProcessor={**BRANCH, "ProcessorConfig": {"X": 1}}),
+        "/ItemProcessor/ProcessorConfig",
+    ),
+    (
+        "an unknown ExecutionType",
+        changed(MAP, ItemProcessor={**BRANCH, "ProcessorConfig": {"ExecutionType": "SLOW"}}),
+        "/ItemProcessor/ProcessorConfig/ExecutionType",
+    ),
+    (
         "a reader with an unknown setting",
         changed(DISTRIBUTED, ItemReader={"Resource": READER, "ReaderConfig": {"X": 1}}),
         "/ItemReader/ReaderConfig",

@@ -240,6 +240,23 @@ def test_faulty_json_is_told_with_line_and_column() -> None:
     assert finding.pointer is None
 
 
+HUGE = "$[?(@.a == " + "9" * 5_000 + ")]"
+
+
+@pytest.mark.parametrize(
+    ("state", "pointer"),
+    [
+        (changed(PASS, InputPath=HUGE), "/States/X/InputPath"),
+        (changed(PASS, Parameters={"x.$": HUGE}), "/States/X/Parameters"),
+        (changed(FAIL, CausePath=HUGE), "/States/X/CausePath"),
+        (rule(Variable=HUGE, IsNull=True), "/States/X/Choices/0"),
+    ],
+)
+def test_a_number_of_thousands_of_digits_is_refused(state: Json, pointer: str) -> None:
+    places = [place or "" for _, _, place in errors(machine(state))]
+    assert any(place.startswith(pointer) for place in places)
+
+
 def test_a_message_quotes_a_long_text_in_part() -> None:
     (error,) = errors(machine(changed(PASS, InputPath="$." + "[" * 100_000)))
     assert len(error[1]) < 3_000
@@ -278,6 +295,11 @@ def test_a_definition_may_be_64_deep_and_no_deeper() -> None:
     [
         (changed(PASS, Parameters={"a": "$.a"}), "NO_DOLLAR", "/States/X/Parameters/a"),
         (changed(PASS, Parameters={"a": "States.UUID()"}), "NO_DOLLAR", "/States/X/Parameters/a"),
+        (
+            changed(PASS, Parameters={"l": [{"a": "$.a"}]}),
+            "NO_DOLLAR",
+            "/States/X/Parameters/l/0/a",
+        ),
         (changed(PASS, Result={"a.$": "$.a"}), "PASS_RESULT_IS_STATIC", "/States/X/Result"),
         (changed(PASS, Result="$.a"), "PASS_RESULT_IS_STATIC", "/States/X/Result"),
         (changed(FAIL, Error="$.a"), "NO_PATH", "/States/X/Error"),
