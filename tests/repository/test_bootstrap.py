@@ -10,13 +10,19 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.repository.prefix import REAL_PYTHON, STDLIB, has_ensurepip, python_without_ensurepip
+from tests.repository.prefix import (
+    REAL_PYTHON,
+    has_ensurepip,
+    library,
+    python_with_quick_ensurepip,
+    python_without_ensurepip,
+    write_quick_ensurepip,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 BASH = shutil.which("bash") or "/bin/bash"
@@ -122,9 +128,9 @@ def test_the_pip_of_the_system_fills_what_ensurepip_cannot(
     ("program", "script"),
     [
         # virtualenv --clear --python PYTHON VENV
-        ("virtualenv", f'[[ $2 == --python ]] && exec {REAL_PYTHON} -m venv --clear "$4"'),
+        ("virtualenv", '[[ $2 == --python ]] && exec {python} -m venv --clear "$4"'),
         # uv venv --clear --seed --python PYTHON VENV
-        ("uv", f'[[ $1-$3 == venv---seed ]] && exec {REAL_PYTHON} -m venv --clear "$6"'),
+        ("uv", '[[ $1-$3 == venv---seed ]] && exec {python} -m venv --clear "$6"'),
     ],
     ids=["virtualenv", "uv"],
 )
@@ -133,7 +139,8 @@ def test_virtualenv_or_uv_do_where_there_is_no_pip(
 ) -> None:
     python = python_without_ensurepip(tmp_path / "prefix", has_pip=False)
     machine.offer_python(python)
-    machine.offer(program, script)
+    quick = python_with_quick_ensurepip(tmp_path / "quick")
+    machine.offer(program, script.format(python=quick))
     result = machine.bootstrap()
     assert result.returncode == 0, result.stderr
     assert machine.works()
@@ -148,7 +155,7 @@ def test_apt_get_installs_what_is_missing_as_root_on_debian(
 ) -> None:
     python = python_without_ensurepip(tmp_path / "prefix", has_pip=False)
     machine.offer_python(python)
-    ours = tmp_path / "prefix" / STDLIB.relative_to(sys.base_prefix)
+    write_quick_ensurepip(tmp_path / "ensurepip")
     link = shutil.which("ln")
     # As on a fresh machine: there is no list of packages before the update.
     machine.offer(
@@ -156,7 +163,7 @@ def test_apt_get_installs_what_is_missing_as_root_on_debian(
         f"""
         [[ $1 == update ]] && {{ : >{tmp_path}/updated; exit; }}
         [[ $1 == install && $4 == python3-venv && -f {tmp_path}/updated ]] || exit 100
-        {link} -s {STDLIB}/ensurepip {ours}/ensurepip
+        {link} -s {tmp_path}/ensurepip {library(tmp_path / "prefix")}/ensurepip
         """,
     )
     result = machine.bootstrap()
@@ -196,16 +203,18 @@ def test_the_first_python_that_is_new_enough_is_taken(machine: Machine) -> None:
     assert machine.works()
 
 
-def test_a_failed_installation_leaves_no_half_made_venv(machine: Machine) -> None:
-    machine.offer_python(REAL_PYTHON)
+def test_a_failed_installation_leaves_no_half_made_venv(machine: Machine, tmp_path: Path) -> None:
+    machine.offer_python(python_with_quick_ensurepip(tmp_path / "prefix"))
     (machine.checkout / "requirements" / "dev.txt").write_text("unpinned-and-without-a-hash\n")
     result = machine.bootstrap()
     assert result.returncode != 0
     assert not machine.venv.exists()
 
 
-def test_nothing_is_installed_again_while_the_lock_is_the_same(machine: Machine) -> None:
-    machine.offer_python(REAL_PYTHON)
+def test_nothing_is_installed_again_while_the_lock_is_the_same(
+    machine: Machine, tmp_path: Path
+) -> None:
+    machine.offer_python(python_with_quick_ensurepip(tmp_path / "prefix"))
     assert machine.bootstrap().returncode == 0
     (machine.checkout / "backend.py").write_text("raise SystemExit('built again')")
     assert machine.bootstrap().returncode == 0
@@ -214,8 +223,8 @@ def test_nothing_is_installed_again_while_the_lock_is_the_same(machine: Machine)
     assert machine.works()  # a .venv that worked is kept
 
 
-def test_a_broken_venv_is_made_again(machine: Machine) -> None:
-    machine.offer_python(REAL_PYTHON)
+def test_a_broken_venv_is_made_again(machine: Machine, tmp_path: Path) -> None:
+    machine.offer_python(python_with_quick_ensurepip(tmp_path / "prefix"))
     (machine.venv / "bin").mkdir(parents=True)
     (machine.venv / "bin" / "python").symlink_to("/nonexistent/python")
     result = machine.bootstrap()
