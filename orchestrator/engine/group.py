@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
-@dataclass(slots=True, eq=False)
 class _Ticket(Generic[Item, Answer]):
-    item: Item
-    answers: list[Answer]
-    error: BaseException | None = None
+    """An item, and the thread that waits for its answer or to be appointed."""
+
+    __slots__ = ("_bell", "answers", "error", "item")
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        self.answers: list[Answer] = []
+        self.error: BaseException | None = None
+        self._bell = threading.Lock()
+        self._bell.acquire()
 
     @property
     def settled(self) -> bool:
         return bool(self.answers) or self.error is not None
+
+    def wait(self) -> None:
+        self._bell.acquire()
+
+    def wake(self) -> None:
+        self._bell.release()
 
 
 class Group(Generic[Item, Answer]):
     """Whoever comes first does the work of all who wait; those who come meanwhile form the next.
 
     A thread alone pays nothing for it. `work` takes a list of items and answers in their order;
-    what it raises, each of them gets.
+    what it raises, each of them gets. The one who has worked appoints the next, so that nobody
+    who is answered stands in a queue, and groups grow with the number of threads.
     """
 
     def __init__(self, work: Callable[[list[Item]], list[Answer]], most: int) -> None:
@@ -34,32 +46,37 @@ class Group(Generic[Item, Answer]):
         self._work = work
         self._most = most
         self._waiting: list[_Ticket[Item, Answer]] = []
-        self._queue = threading.Lock()
-        self._turn = threading.Lock()
+        self._busy = False
+        self._lock = threading.Lock()
 
     def do(self, item: Item) -> Answer:
         """Have the item worked on, with others, and return its answer."""
-        ticket: _Ticket[Item, Answer] = _Ticket(item, [])
-        with self._queue:
+        ticket: _Ticket[Item, Answer] = _Ticket(item)
+        with self._lock:
             self._waiting.append(ticket)
-        while not ticket.settled:
-            with self._turn:
-                if not ticket.settled:
-                    self._settle_some()
+            leads, self._busy = not self._busy, True
+        if not leads:
+            ticket.wait()
+        if not ticket.settled:
+            self._lead(ticket)
         if ticket.error is not None:
             raise ticket.error
         return ticket.answers[0]
 
-    def _settle_some(self) -> None:
-        with self._queue:
+    def _lead(self, leader: _Ticket[Item, Answer]) -> None:
+        with self._lock:
             taken, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
         try:
             answers = self._work([ticket.item for ticket in taken])
-        except BaseException as error:
+            for ticket, answer in zip(taken, answers, strict=True):
+                ticket.answers.append(answer)
+        except BaseException as error:  # noqa: BLE001  # it is raised again, for each of them
             for ticket in taken:
                 ticket.error = error
-            if not isinstance(error, Exception):
-                raise
-            return
-        for ticket, answer in zip(taken, answers, strict=True):
-            ticket.answers.append(answer)
+        with self._lock:
+            self._busy = bool(self._waiting)
+            if self._waiting:
+                self._waiting[0].wake()
+        for ticket in taken:
+            if ticket is not leader:
+                ticket.wake()
