@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -26,6 +27,12 @@ from orchestrator.settings import DEFAULT_DATABASE_URL
 FILE: Final = "ledger.db"
 SECONDS: Final = 10
 """How long a write waits for others."""
+
+OUTAGE_SECONDS: Final = 30
+"""How long a handler waits for a ledger that is away."""
+AGAIN_SECONDS: Final = 0.2
+
+T = TypeVar("T")
 
 _tables = sa.MetaData()
 
@@ -79,13 +86,8 @@ class Ledger:
 
     def __init__(self, url: str) -> None:
         options: dict[str, object] = {"timeout": SECONDS} if url.startswith("sqlite") else {}
-        self._engine = sa.create_engine(url, connect_args=options)
-        with self._engine.begin() as connection:
-            if connection.dialect.name == "postgresql":  # two at once would both create
-                connection.execute(sa.text("SELECT pg_advisory_xact_lock(7021994)"))
-            elif connection.dialect.name == "sqlite":
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            _tables.create_all(connection)
+        self._engine = sa.create_engine(url, connect_args=options, pool_pre_ping=True)
+        self._done(_create)
 
     def note_run(self, task: TaskContext) -> None:
         """Note that a handler has been called."""
@@ -97,8 +99,7 @@ class Ledger:
             attempt=task.attempt,
             delivery=task.delivery,
         )
-        with self._engine.begin() as connection:
-            connection.execute(row)
+        self._done(lambda connection: connection.execute(row))
 
     def effect(self, task: TaskContext, what: Json) -> Json:
         """Do something once per key: what was done, now or by an earlier delivery of the task."""
@@ -110,10 +111,14 @@ class Ledger:
             key=task.key,
             what=json.dumps(what),
         )
-        with self._engine.begin() as connection:
+        done = sa.select(_effects.c.what).where(_effects.c.key == task.key)
+
+        def once(connection: sa.Connection) -> str:
             connection.execute(row.on_conflict_do_nothing(index_elements=["key"]))
-            done = sa.select(_effects.c.what).where(_effects.c.key == task.key)
-            kept: Json = json.loads(connection.execute(done).scalar_one())
+            text: str = connection.execute(done).scalar_one()
+            return text
+
+        kept: Json = json.loads(self._done(once))
         return kept
 
     def done(self, task: TaskContext, handler: str) -> list[Json]:
@@ -127,8 +132,7 @@ class Ledger:
         ).order_by(_runs.c.id)
         if execution is not None:
             query = query.where(_runs.c.execution == execution)
-        with self._engine.connect() as connection:
-            return [Run(*row) for row in connection.execute(query)]
+        return [Run(*row) for row in self._done(lambda c: c.execute(query).all())]
 
     def effects(self, execution: str | None = None) -> list[Effect]:
         """All effects, or those of one execution, in their order."""
@@ -137,15 +141,34 @@ class Ledger:
         ).order_by(_effects.c.id)
         if execution is not None:
             query = query.where(_effects.c.execution == execution)
-        with self._engine.connect() as connection:
-            return [
-                Effect(address, handler, key, json.loads(what))
-                for address, handler, key, what in connection.execute(query)
-            ]
+        return [
+            Effect(address, handler, key, json.loads(what))
+            for address, handler, key, what in self._done(lambda c: c.execute(query).all())
+        ]
 
     def dispose(self, *, after_fork: bool = False) -> None:
         """Close the connections; those of the parent of a fork are only let go."""
         self._engine.dispose(close=not after_fork)
+
+    def _done(self, work: Callable[[sa.Connection], T]) -> T:
+        """Do something in one transaction, again for a while if the database is away."""
+        until = time.monotonic() + OUTAGE_SECONDS
+        while True:
+            try:
+                with self._engine.begin() as connection:
+                    return work(connection)
+            except sa.exc.OperationalError:
+                if time.monotonic() > until:
+                    raise
+            time.sleep(AGAIN_SECONDS)
+
+
+def _create(connection: sa.Connection) -> None:
+    if connection.dialect.name == "postgresql":  # two at once would both create
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(7021994)"))
+    elif connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    _tables.create_all(connection)
 
 
 @dataclass(frozen=True, slots=True)

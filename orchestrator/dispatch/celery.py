@@ -94,6 +94,7 @@ def attach(app: Celery, build: Callable[[Bell], Parts], settings: Settings) -> N
     for logger in ("celery.worker.strategy", "celery.app.trace"):
         logging.getLogger(logger).addFilter(_says_more_than_bells)
     signals.worker_init.connect(plugin.prepare, weak=False)
+    signals.worker_process_init.connect(plugin.forked, weak=False)
     signals.worker_ready.connect(plugin.begin, weak=False)
     signals.worker_shutting_down.connect(plugin.drain, weak=False)
     signals.worker_process_shutdown.connect(plugin.end_process, weak=False)
@@ -191,6 +192,12 @@ class _Plugin:
         except UnsuitableApplication as reason:  # signals swallow exceptions, but not this one
             raise SystemExit(f"this worker cannot serve the engine: {reason}") from None
         self._check_schema()
+
+    def forked(self, **_: object) -> None:
+        """In a new child of the pool: threads of the parent may have held what was copied."""
+        self._lock = threading.Lock()
+        self.bell = CeleryBell(self.app)
+        self._process = None
 
     def _check_schema(self) -> None:
         store = self._build(self.bell).store

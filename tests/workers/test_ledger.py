@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,9 +25,11 @@ ORDER: dict[str, Json] = {
 
 
 @pytest.fixture
-def ledger(empty_database_url: str, monkeypatch: pytest.MonkeyPatch) -> Ledger:
+def ledger(empty_database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
     monkeypatch.setenv("ORCHESTRATOR_LEDGER_URL", empty_database_url)
-    return workers.ledger.ledger()
+    opened = workers.ledger.ledger()
+    yield opened
+    opened.dispose()
 
 
 def call(name: str, key: str = "k", attempt: int = 1, **arguments: Json) -> Outcome:
