@@ -28,7 +28,7 @@ from orchestrator.dispatch.events import TaskEvents
 from orchestrator.dispatch.leases import Leases
 from orchestrator.dispatch.outage import Outage, worker_name
 from orchestrator.dispatch.serving import Served, Serving
-from orchestrator.dispatch.slot import Desk, Slice, Slot
+from orchestrator.dispatch.slot import Desk, Slice, Slot, claims_of
 from orchestrator.dispatch.tracing import TracedTask
 from orchestrator.dispatch.watch import Watch
 from orchestrator.engine import Bell, Engine
@@ -118,6 +118,7 @@ class _Process:
             bell=plugin.bell,
             leases=self.leases,
             outage=self.outage,
+            claims=claims_of(worker, parts.store),
             slice=Slice(settings.slice_seconds, settings.slice_tasks),
             draining=plugin.draining,
         )

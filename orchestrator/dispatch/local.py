@@ -12,7 +12,7 @@ import structlog
 from orchestrator.dispatch.leases import Leases
 from orchestrator.dispatch.outage import Outage, worker_name
 from orchestrator.dispatch.serving import registered_on
-from orchestrator.dispatch.slot import Desk, Slice, Slot
+from orchestrator.dispatch.slot import Desk, Slice, Slot, claims_of
 from orchestrator.dispatch.watch import Watch
 from orchestrator.engine import Engine
 from orchestrator.settings import Settings
@@ -82,6 +82,7 @@ class LocalWorker:
             bell=bell,
             leases=self._leases,
             outage=outage,
+            claims=claims_of(worker, store),
             slice=Slice(settings.slice_seconds, settings.slice_tasks),
             draining=self._stopping,
         )

@@ -5,18 +5,19 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 import structlog
 
 from orchestrator.dispatch.leases import Leases
 from orchestrator.dispatch.outage import Outage
 from orchestrator.dispatch.serving import Serving
-from orchestrator.engine import Arrival, Bell, Claimant, Engine, Handled
+from orchestrator.engine import Arrival, Bell, Claimant, Engine, Group, Handled
 from orchestrator.engine import Outcome as Verdict
 from orchestrator.execution.decision import View
 from orchestrator.execution.events import TaskFailed, TaskSucceeded
@@ -33,6 +34,13 @@ LATE_SECONDS: Final = 0.25
 """A task that was claimed later than this after it became ready has others behind it."""
 MOST_FAILURES: Final = 3
 """How often a result whose decision fails is handed in again before the claim is left to lapse."""
+
+
+CLAIMED_TOGETHER: Final = 16
+"""How many slots of a process claim in one statement."""
+
+Wish: TypeAlias = "tuple[str, Serving]"
+"""A slot's wish for a task of a queue, among those that it serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +62,28 @@ class Desk:
     leases: Leases
     outage: Outage
     slice: Slice
+    claims: Group[Wish, Claim | None]
     draining: Callable[[], bool]
     """Whether the worker is ending: what runs is finished, nothing new is claimed."""
+
+
+def claims_of(worker: str, store: Store) -> Group[Wish, Claim | None]:
+    """Slots of a process that look at the same time claim together, queue by queue."""
+
+    def claim_all(wishes: list[Wish]) -> list[Claim | None]:
+        found = {
+            (queue, serving): store.claim(
+                worker,
+                [queue],
+                serving.on_queue(queue),
+                limit=slots,
+                at_most_once=serving.at_most_once,
+            )
+            for (queue, serving), slots in Counter(wishes).items()
+        }
+        return [found[wish].pop(0) if found[wish] else None for wish in wishes]
+
+    return Group(claim_all, CLAIMED_TOGETHER)
 
 
 class Slot:
@@ -93,18 +121,12 @@ class Slot:
         if self._desk.draining():
             return None
         try:
-            claims = self._desk.store.claim(
-                self._desk.worker,
-                [queue],
-                self._serving.on_queue(queue),
-                limit=1,
-                at_most_once=self._serving.at_most_once,
-            )
+            claim = self._desk.claims.do((queue, self._serving))
         except StoreUnavailable as away:
             self._desk.outage.began(away)
             return None
         self._desk.outage.ended()
-        return self._kept(claims[0]) if claims else None
+        return self._kept(claim)
 
     def _kept(self, claim: Claim | None) -> Claim | None:
         """The claim, unless the worker is ending: then it is given back for others to run."""
