@@ -52,6 +52,11 @@ def rule(**fields: Json) -> Object:
 
 
 PLACES: list[tuple[str, Json, str]] = [
+    (
+        "an unknown field of credentials",
+        changed(TASK, Credentials={"RoleArn": "r", "X": 1}),
+        "/Credentials",
+    ),
     ("a type of the wrong type", {"Type": 1, "End": True}, "/Type"),
     ("a comment that is no string", changed(PASS, Comment=1), "/Comment"),
     ("neither Next nor End", without(PASS, "End"), ""),

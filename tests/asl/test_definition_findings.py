@@ -11,6 +11,7 @@ from orchestrator.asl.document import Json
 from orchestrator.asl.limits import DEFAULT, Limits
 from tests.asl.definition_faults import SCHEMA, TARGET, rule
 from tests.asl.definition_samples import (
+    ALL,
     BRANCH,
     DISTRIBUTED,
     FAIL,
@@ -262,6 +263,12 @@ def test_a_message_quotes_a_long_text_in_part() -> None:
     assert len(error[1]) < 3_000
 
 
+@pytest.mark.parametrize("sample", ALL.values(), ids=ALL)
+def test_a_field_that_a_type_does_not_have_is_refused(sample: Object) -> None:
+    found = errors(machine(changed(sample, OnExit=[])))
+    assert found == [(SCHEMA, "Field 'OnExit' is not supported", "/States/X")]
+
+
 def test_blanks_are_no_definition() -> None:
     assert errors(" ") == [(SCHEMA, "Definition must be a valid JSON object", None)]
 
@@ -301,6 +308,7 @@ def test_a_definition_may_be_64_deep_and_no_deeper() -> None:
             "/States/X/Parameters/l/0/a",
         ),
         (changed(PASS, Result={"a.$": "$.a"}), "PASS_RESULT_IS_STATIC", "/States/X/Result"),
+        (changed(PASS, Result=[{"a.$": 1}]), "PASS_RESULT_IS_STATIC", "/States/X/Result"),
         (changed(PASS, Result="$.a"), "PASS_RESULT_IS_STATIC", "/States/X/Result"),
         (changed(FAIL, Error="$.a"), "NO_PATH", "/States/X/Error"),
         (rule(StringEquals="$.a"), "NO_PATH", "/States/X/Choices/0/StringEquals"),
