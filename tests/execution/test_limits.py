@@ -125,8 +125,9 @@ def test_a_large_fork_with_a_limit_begins_that_many() -> None:
 @pytest.mark.parametrize("most", [0, 1, 7])
 def test_a_fork_in_which_nothing_rests_is_cut_into_transitions(most: int) -> None:
     definition = states(M=mapping(states(A={**PASS}), MaxConcurrency=most))
-    world = World(definition, limits=FEW).run(list(range(100)))
-    assert world.result == list(range(100))
+    world = World(definition, limits=FEW).start(list(range(100)))
+    assert world.forks[""].admitted < 10
+    assert world.finish().result == list(range(100))
     assert len(world.decisions) >= 10
 
 

@@ -246,9 +246,9 @@ def test_an_iteration_can_retry_and_catch_for_itself() -> None:
 
 def test_an_output_too_large_inside_ends_the_execution_whatever_catches() -> None:
     catch = [{"ErrorEquals": ["States.ALL"], "Next": "Q"}]
-    large = {"Type": "Pass", "Result": "x" * 90, "End": True}
+    large = {"Type": "Pass", "Result": "x" * 900, "End": True}
     definition = states(M=mapping(states(P=large), Catch=catch), Q=PASS)
-    world = World(definition, limits=Limits(document_bytes=80)).run([1])
+    world = World(definition, limits=Limits(document_bytes=800)).run([1])
     assert (world.status, world.error) == ("FAILED", "States.DataLimitExceeded")
 
 

@@ -212,7 +212,7 @@ def test_arguments_that_are_too_large_end_the_execution() -> None:
     definition = states(
         A=task(Parameters={"a.$": "$", "b.$": "$"}, Catch=catch, Next="B"), B={"Type": "Succeed"}
     )
-    world = World(definition, limits=Limits(document_bytes=90)).run("x" * 60)
+    world = World(definition, limits=Limits(document_bytes=900)).run("x" * 600)
     assert (world.status, world.error) == ("FAILED", "States.DataLimitExceeded")
 
 

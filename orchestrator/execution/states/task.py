@@ -195,13 +195,12 @@ def _lose(transition: Transition, thread: Thread, state: Task) -> None:
 
 def _time_out(transition: Transition, thread: Thread, state: Task) -> None:
     task, limit = _task(thread), thread.timeout_at
-    claimed = task.deliveries > 0
-    if claimed:
+    if task.deliveries > 0:
         attempt.record_started(transition, thread, state.resource, task.claimed_by, transition.now)
     attempt.record_timed_out(transition, thread, state.resource)
     setback = Setback(
         Failure(TIMEOUT),
-        unknown=task.at_most_once and claimed,
+        unknown=task.at_most_once,
         heartbeat=limit is None or limit > transition.now,
     )
     meet(transition, thread, setback)
