@@ -15,7 +15,13 @@ from typing import Final, Literal
 
 from sqlalchemy import Connection, Engine, create_engine, event, select
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DBAPIError,
+    NoSuchModuleError,
+    OperationalError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from orchestrator.store import slots
@@ -348,13 +354,17 @@ def begin_immediate(connection: Connection) -> None:
 
 
 def _readable(url: str) -> URL:
-    parsed = make_url(url)
     try:
+        parsed = make_url(url)
         backend = parsed.get_backend_name()
         if backend == "postgresql":
             return parsed.set(drivername="postgresql+psycopg")
     except NoSuchModuleError as error:
         raise UnsupportedDatabase(str(error)) from error
+    except (ArgumentError, ValueError) as error:  # it may hold a password: it is not repeated
+        raise UnsupportedDatabase(
+            "the database's URL cannot be read: give postgresql://… or sqlite:///FILE"
+        ) from error
     if backend != "sqlite":
         raise UnsupportedDatabase(f"{backend}: only PostgreSQL and SQLite are supported")
     if parsed.database in (None, "", ":memory:"):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from sqlalchemy import Connection, and_, bindparam, outerjoin, select
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import Insert
 
 from orchestrator.asl.limits import Limits
@@ -18,7 +20,7 @@ from orchestrator.store.database import Database
 from orchestrator.store.errors import GroupBroken, IdTaken, require
 from orchestrator.store.rows import execution_row
 from orchestrator.store.tables import documents, executions
-from orchestrator.store.transition import groups
+from orchestrator.store.transition import groups, persistently
 from orchestrator.store.values import Started
 
 _INSERT: Final[dict[str, Insert]] = {
@@ -48,7 +50,8 @@ _EXISTING: Final = (
 def start(database: Database, decisions: Sequence[Decision], limits: Limits) -> list[Started]:
     """Write new executions, in order of machine and name, and answer in the order given.
 
-    Raises IdTaken if an execution of another name has one of the ids.
+    Raises IdTaken if an execution of another name has one of the ids, and what the database says
+    of a start that it refuses; starting all of them again is safe.
     """
     answers: dict[int, Started] = {}
     ordered = sorted(range(len(decisions)), key=lambda place: _name(decisions[place]))
@@ -60,7 +63,7 @@ def start(database: Database, decisions: Sequence[Decision], limits: Limits) -> 
             }
             continue
         for place, decision in group:
-            answers[ordered[place]] = _start_alone(database, decision)
+            answers[ordered[place]] = persistently(partial(_start_alone, database, decision))
     return [answers[place] for place in range(len(decisions))]
 
 
@@ -69,11 +72,11 @@ def _name(decision: Decision) -> tuple[str, str]:
 
 
 def _start_group(database: Database, group: Sequence[Decision]) -> list[Started] | None:
-    """Write a group in one transaction; None if one of them exists already: nothing is written."""
+    """Write a group in one transaction; None if that cannot be, and nothing is written."""
     try:
         with database.writing() as connection:
             require(_insert(database, connection, group))
-    except GroupBroken:
+    except (GroupBroken, DBAPIError):  # one of them exists already, or cannot be written
         return None
     return [_created(decision) for decision in group]
 

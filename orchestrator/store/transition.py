@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Select, select
 from sqlalchemy.exc import DBAPIError
@@ -26,6 +26,8 @@ from orchestrator.store.wanted import INTEGER, listed, one_of
 
 Outcome: TypeAlias = "Committed | Stale | Failed"
 """What became of a decision."""
+
+Answer = TypeVar("Answer")
 
 MOST_TRIES: Final = 10
 """How often one decision is written again after a deadlock, a serialization failure or a wait."""
@@ -56,7 +58,7 @@ def commit(database: Database, decisions: Sequence[Decision], limits: Limits) ->
     outcomes: dict[int, Outcome] = {}
     try:
         for group in groups(decisions, limits):
-            outcomes |= _commit_group(database, group)
+            _commit_group(database, group, outcomes)
     except StoreUnavailable as error:
         if not outcomes:
             raise
@@ -85,15 +87,20 @@ def groups(decisions: Sequence[Decision], limits: Limits) -> Iterator[list[tuple
         waiting = left
 
 
-def _commit_group(database: Database, group: Sequence[tuple[int, Decision]]) -> dict[int, Outcome]:
+def _commit_group(
+    database: Database, group: Sequence[tuple[int, Decision]], outcomes: dict[int, Outcome]
+) -> None:
     if len(group) > 1:
         try:
-            return _write(database, group)
+            outcomes |= _write(database, group)
         except StoreUnavailable:
             raise
         except Exception:  # noqa: BLE001, S110  # whose fault it is shows when each stands alone
             pass
-    return {place: _commit_alone(database, decision) for place, decision in group}
+        else:
+            return
+    for place, decision in group:
+        outcomes[place] = _commit_alone(database, decision)
 
 
 def _write(database: Database, group: Sequence[tuple[int, Decision]]) -> dict[int, Outcome]:
@@ -121,17 +128,23 @@ def lock(database: Database, connection: Connection, ids: Iterable[int]) -> dict
 
 
 def _commit_alone(database: Database, decision: Decision) -> Outcome:
-    for trial in range(1, MOST_TRIES + 1):
+    try:
+        return persistently(lambda: _write(database, [(0, decision)])[0])
+    except StoreUnavailable:
+        raise
+    except GroupBroken:
+        return _CLAIMED
+    except Exception as error:  # noqa: BLE001  # a value that cannot be written fails alone
+        return Failed(error)
+
+
+def persistently(work: Callable[[], Answer]) -> Answer:
+    """Do something again, a few times, if it met a deadlock or waited for too long."""
+    for _ in range(MOST_TRIES - 1):
         try:
-            return _write(database, [(0, decision)])[0]
-        except StoreUnavailable:
-            raise
-        except GroupBroken:
-            return _CLAIMED
+            return work()
         except DBAPIError as error:
-            if sqlstate(error) not in RETRYABLE_STATES or trial == MOST_TRIES:
-                return Failed(error)
+            if sqlstate(error) not in RETRYABLE_STATES:
+                raise
             time.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))  # noqa: S311  # jitter
-        except Exception as error:  # noqa: BLE001  # a value that cannot be written fails alone
-            return Failed(error)
-    raise AssertionError("every try returns")
+    return work()

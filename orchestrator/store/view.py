@@ -28,8 +28,8 @@ Key: TypeAlias = "tuple[int, str]"
 """An execution and one of its frames."""
 
 _FRAME: Final = len(EXECUTION_COLUMNS)
-_FORK: Final = _FRAME + len(FRAME_COLUMNS)
-_INPUT: Final = _FORK + len(FORK_COLUMNS)
+_FORK: Final = len(FRAME_COLUMNS)
+_INPUT: Final = _FRAME + _FORK + len(FORK_COLUMNS)
 _FRAME_ID: Final = FRAME_COLUMNS.index(frames.c.id)
 
 AFTER_DIGITS: Final = ":"
@@ -67,7 +67,7 @@ def _read_statement(dialect: str) -> Select[Any]:
 def _more_statement(dialect: str) -> Select[Any]:
     ranges = wanted(dialect, execution=INTEGER, low=TEXT, high=TEXT)
     return (
-        select(*EXECUTION_COLUMNS, *FRAME_COLUMNS, *FORK_COLUMNS)
+        select(executions.c.version, *FRAME_COLUMNS, *FORK_COLUMNS)
         .select_from(ranges)
         .join(executions, executions.c.id == ranges.c.execution)
         .outerjoin(
@@ -107,15 +107,21 @@ def read_ranges(
     dialect = connection.dialect.name
     ranges = [(view.execution.id, low, high) for low, high in ranges_of(missing)]
     parameters = wanted_rows(dialect, ("execution", "low", "high"), ranges)
-    found = _Found()
-    for row in connection.execute(_more_statement(dialect), parameters):
-        found.take(row, None)
-    execution = found.executions.get(view.execution.id)
-    return (
-        None if execution is None else execution.version,
-        found.frames.get(view.execution.id, {}),
-        found.forks.get(view.execution.id, {}),
-    )
+    rows = connection.execute(_more_statement(dialect), parameters).all()
+    more: dict[str, Frame] = {}
+    more_forks: dict[str, Fork] = {}
+    for row in rows:
+        _take(row[1:], more, more_forks)
+    return rows[0][0] if rows else None, more, more_forks
+
+
+def _take(values: Values, there: dict[str, Frame], forked: dict[str, Fork]) -> None:
+    """Take in the columns of a frame and its fork, which may be null."""
+    number = values[_FRAME_ID]
+    if number is not None:
+        there[number] = read_frame(values[:_FORK])
+        if values[_FORK] is not None:
+            forked[number] = read_fork(values[_FORK:])
 
 
 def ranges_of(missing: Missing) -> list[tuple[str, str]]:
@@ -158,11 +164,7 @@ class _Found:
             self.forks[execution] = {}
             if the_input is not None:
                 self.inputs[execution] = Payload.parse(the_input)
-        frame = row[_FRAME + _FRAME_ID]
-        if frame is not None:
-            self.frames[execution][frame] = read_frame(row[_FRAME:_FORK])
-            if row[_FORK] is not None:
-                self.forks[execution][frame] = read_fork(row[_FORK:_INPUT])
+        _take(row[_FRAME:_INPUT], self.frames[execution], self.forks[execution])
 
     def view(self, key: Key, scope: Scope) -> View | None:
         number, frame = key

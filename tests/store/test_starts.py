@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import DBAPIError
 
 from orchestrator.asl.document import Json
 from orchestrator.execution.frame import ExecutionStatus
@@ -125,3 +126,11 @@ def test_groups_that_start_the_same_names_in_opposite_orders_do_not_stop_each_ot
     arguments = [(database_url, meet, backwards) for backwards in (False, True)]
     forwards, backwards = in_processes(_start_crossing, arguments)
     assert all(one != other for one, other in zip(forwards, backwards, strict=True))
+
+
+def test_a_start_that_cannot_be_written_does_not_sink_the_others(store: Store) -> None:
+    wrong = samples.beginning("wrong", samples.frame(), samples.frame())
+    with pytest.raises(DBAPIError):
+        store.start([samples.beginning("a"), wrong])
+    assert store.find(samples.MACHINE, "a") is not None
+    assert store.find(samples.MACHINE, "wrong") is None
