@@ -198,7 +198,11 @@ class Embedded:
         return self.parts.service
 
     def __enter__(self) -> Self:
-        self.worker.start()
+        try:
+            self.worker.start()
+        except BaseException:
+            self.parts.store.dispose()
+            raise
         self.scheduler.start()
         return self
 

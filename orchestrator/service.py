@@ -147,9 +147,7 @@ class Orchestrator:
         """
         name = names.check(name) if name is not None else str(uuid.uuid4())
         payload = self._read_input(input)
-        row = self._store.machine(machine)
-        if row is None:
-            raise MachineDoesNotExist(machine)
+        row = self._machine(machine)
         start = Start(machine, row.revision, name, payload)
         started = self._engine.start(start)
         if not started.created and not started.same_input:
@@ -180,8 +178,8 @@ class Orchestrator:
         before: int | None = None,
     ) -> list[Execution]:
         """Executions, newest first; `before` is the id of the last one of the page before."""
-        if machine is not None and self._store.machine(machine) is None:
-            raise MachineDoesNotExist(machine)
+        if machine is not None:
+            self._machine(machine)
         return self._store.list_executions(machine, status, limit, before)
 
     def get_execution_history(
@@ -215,13 +213,29 @@ class Orchestrator:
         machine, _, name = address.removeprefix(self._scope.execution_arn("", "")[:-1]).partition(
             ":"
         )
-        execution = self._store.find(machine, name)
+        there = _nameable(machine) and _nameable(name)
+        execution = self._store.find(machine, name) if there else None
         if execution is None:
             raise ExecutionDoesNotExist(address)
         return execution
+
+    def _machine(self, name: str) -> MachineRow:
+        row = self._store.machine(name) if _nameable(name) else None
+        if row is None:
+            raise MachineDoesNotExist(name)
+        return row
 
     def _read_input(self, text: str) -> Payload:
         try:
             return Payload.of(document.read(text, limits=self._limits))
         except document.DocumentError as error:
             raise InvalidExecutionInput(f"Invalid State Machine Execution Input: {error}") from None
+
+
+def _nameable(name: str) -> bool:
+    """Whether anything could have this name; what could not is not even looked for."""
+    try:
+        names.check(name)
+    except names.InvalidName:
+        return False
+    return True

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -101,14 +102,13 @@ def deploy(
     if name is not None and len(files) > 1:
         wrong_use("--name names one machine: give one file with it")
     with answered():
-        machines = [names.check(name or machine_name(file)) for file in files]
+        machines = [names.check(machine_name(file) if name is None else name) for file in files]
         if len(set(machines)) < len(machines):
             wrong_use("two of the files are definitions of the same machine")
         texts = _valid(files, json).values()
-        service = _service(database_url)
-        printing.deployed(
-            [service.deploy(*pair) for pair in zip(machines, texts, strict=True)], json
-        )
+    with _service(database_url) as service:
+        revisions = [service.deploy(*pair) for pair in zip(machines, texts, strict=True)]
+        printing.deployed(revisions, json)
 
 
 @app.command()
@@ -125,8 +125,7 @@ def start(
     """Start an execution; with a name and input used before, answer that execution."""
     from orchestrator.cli import printing
 
-    with answered():
-        service = _service(database_url, broker_url)
+    with _service(database_url, broker_url) as service:
         printing.started(service.start_execution(machine, name, _input(input)), json)
 
 
@@ -149,9 +148,9 @@ def list_(
 
     if status is not None and status not in set(ExecutionStatus):
         wrong_use(f"--status {status}: one of {', '.join(ExecutionStatus)}")
-    with answered():
-        wanted = ExecutionStatus(status) if status else None
-        printing.executions(_service(database_url).list_executions(machine, wanted, limit), json)
+    wanted = ExecutionStatus(status) if status else None
+    with _service(database_url) as service:
+        printing.executions(service.list_executions(machine, wanted, limit), json)
 
 
 @app.command()
@@ -159,8 +158,7 @@ def describe(address: Address, database_url: DatabaseUrl = None, json: Json = Fa
     """Show an execution: its status, input, output, and what it rests on."""
     from orchestrator.cli import printing
 
-    with answered():
-        service = _service(database_url)
+    with _service(database_url) as service:
         printing.detail(service.describe_execution(address), service.unserved(), json)
 
 
@@ -169,9 +167,7 @@ def history(address: Address, database_url: DatabaseUrl = None, json: Json = Fal
     """Show everything that happened in an execution."""
     from orchestrator.cli import printing
 
-    with answered():
-        service = _service(database_url)
-        service.describe_execution(address)
+    with _service(database_url) as service:
         printing.history(service.whole_history(address), json)
 
 
@@ -186,8 +182,8 @@ def stop(
     """End an execution as ABORTED; one that has ended stays as it is."""
     from orchestrator.cli import printing
 
-    with answered():
-        printing.stopped(_service(database_url).stop_execution(address, error, cause), json)
+    with _service(database_url) as service:
+        printing.stopped(service.stop_execution(address, error, cause), json)
 
 
 @app.command()
@@ -214,10 +210,17 @@ def machine_name(file: Path) -> str:
     return file.name.removesuffix(".json").removesuffix(".asl")
 
 
-def _service(database_url: str | None, broker_url: str | None = None) -> Orchestrator:
+@contextmanager
+def _service(database_url: str | None, broker_url: str | None = None) -> Iterator[Orchestrator]:
+    """The facade over a database; its errors end the command with a sentence."""
     from orchestrator import main as composition
 
-    return composition.build(composition.settings(database_url, broker_url)).service
+    with answered():
+        parts = composition.build(composition.settings(database_url, broker_url))
+        try:
+            yield parts.service
+        finally:
+            parts.store.dispose()
 
 
 def _findings(texts: Mapping[Path, str]) -> dict[Path, tuple[Finding, ...]]:

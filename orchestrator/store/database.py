@@ -259,6 +259,8 @@ class Database:
         except sqlite3.OperationalError as error:  # from BEGIN IMMEDIATE, which is ours
             raise StoreUnavailable(str(error)) from error
         except DBAPIError as error:
+            if type(error) is DatabaseError:  # SQLite: a file that is broken, or no database
+                raise StoreUnavailable(_reason(error)) from error
             if error.connection_invalidated or isinstance(error, OperationalError):
                 if sqlstate(error) in RETRYABLE_STATES:
                     raise

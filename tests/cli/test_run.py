@@ -1,0 +1,167 @@
+"""`orchestrator run`: one execution, embedded, told from what was stored."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator import main
+from tests.acceptance.orders import DEFINITION, ROOT
+from tests.cli.conftest import ASKS, FAILS, PASSES, TRACEBACK, WAITS, Call, definition
+
+File = Callable[[str, str], Path]
+INPUTS = ROOT / "definitions" / "inputs" / "order-payment"
+
+
+def _stored(data: Path, address: str) -> list[str]:
+    """The names of the states that were entered, as the database has kept them."""
+    with main.embedded(data, []) as parts:
+        events = parts.service.whole_history(address)
+    return [str(e.details["name"]) for e in events if e.type.endswith("StateEntered")]
+
+
+def test_two_inputs_show_two_ways_and_both_are_those_of_the_stored_history(
+    call: Call, tmp_path: Path
+) -> None:
+    told = {}
+    for name, code in (("paid", 0), ("declined", 1)):
+        answer = call("run", DEFINITION, "--input", f"@{INPUTS / name}.json", "--name", name)
+        assert answer.code == code
+        lines = re.findall(
+            r"^ +[\d.]+ s  (\w+) +(?:begins|chooses|waits|passes|is)", answer.err, re.MULTILINE
+        )
+        assert lines == _stored(tmp_path / ".orchestrator", f"order-payment:{name}")
+        told[name] = answer
+    assert json.loads(told["paid"].out)["status"] == "shipped"
+    assert "SUCCEEDED" in told["paid"].err
+    assert told["declined"].out == ""
+    assert "FAILED CardDeclined: the bank declined the card" in told["declined"].err
+    assert "ShipParcel" not in told["declined"].err
+    assert (tmp_path / ".orchestrator" / "ledger.db").exists()
+    assert not (tmp_path / "ledger.db").exists()
+
+
+def test_the_output_alone_is_on_stdout(call: Call, file: File) -> None:
+    answer = call("run", file("greet.asl.json", PASSES), "--data", "kept")
+    assert answer.json == {"said": "hello"}
+    whole = call("run", file("greet.asl.json", PASSES), "--data", "kept", "--json").json
+    assert (whole["status"], whole["output"]) == ("SUCCEEDED", {"said": "hello"})
+
+
+def test_a_failed_execution_is_exit_code_1(call: Call, file: File) -> None:
+    answer = call("run", file("stop.asl.json", FAILS), "--name", "s")
+    assert (answer.code, answer.out) == (1, "")
+    assert "FAILED Broken" in answer.err
+    again = call("run", file("stop.asl.json", FAILS), "--name", "s", "--json")
+    assert (again.code, again.json["error"]) == (1, "Broken")
+    assert "stop:s has ended before: FAILED" in again.err
+
+
+def test_the_same_name_shows_the_outcome_and_another_input_is_refused(
+    call: Call, file: File
+) -> None:
+    greet = file("greet.asl.json", PASSES)
+    first = call("run", greet, "--name", "g", "--input", "1")
+    again = call("run", greet, "--name", "g", "--input", " 1 ")
+    assert (again.code, again.out) == (first.code, first.out)
+    assert "greet:g has ended before: SUCCEEDED" in again.err
+    other = call("run", greet, "--name", "g", "--input", "2")
+    assert other.code == 2
+    assert "was started with another input" in other.err
+
+
+def test_a_wrong_input_leaves_no_execution_behind(call: Call, file: File) -> None:
+    greet = file("greet.asl.json", PASSES)
+    assert call("run", greet, "--name", "g", "--input", "NaN").code == 2
+    assert call("run", greet, "--name", "a b").code == 2
+    assert (
+        call("list", "--json", "--database-url", "sqlite:///.orchestrator/orchestrator.db").json
+        == []
+    )
+
+
+def test_handlers_are_looked_for_in_the_working_directory(call: Call, file: File) -> None:
+    file(
+        "my_greeter.py",
+        "from orchestrator.handlers import handler\n"
+        "@handler('my.greet')\n"
+        "def greet(who):\n"
+        "    return f'hello {who}'\n",
+    )
+    task = {
+        "Type": "Task",
+        "Resource": "celery:my.greet",
+        "Parameters": {"who.$": "$"},
+        "End": True,
+    }
+    machine = file("greet.asl.json", definition(Greet=task))
+    answer = call("run", machine, "--input", '"Ada"', "--handlers", "my_greeter")
+    assert answer.json == "hello Ada"
+
+
+def test_handlers_that_cannot_be_imported_are_a_sentence(call: Call, file: File) -> None:
+    machine = file("greet.asl.json", PASSES)
+    missing = call("run", machine, "--handlers", "no_such_module_here")
+    assert missing.code == 2
+    assert "the handlers of 'no_such_module_here' cannot be imported" in missing.err
+    file("my_broken.py", "1 / 0")
+    broken = call("run", machine, "--handlers", "my_broken")
+    assert broken.code == 2
+    assert "ZeroDivisionError: division by zero" in broken.err
+
+
+def test_a_folder_that_cannot_be_used_is_a_sentence(call: Call, file: File) -> None:
+    answer = call("run", file("greet.asl.json", PASSES), "--data", file("taken", ""))
+    assert answer.code == 2
+    assert "cannot be used" in answer.err
+
+
+def test_an_unserved_resource_times_out_and_says_meanwhile_that_nobody_serves_it(
+    call: Call, file: File
+) -> None:
+    task = {"Type": "Task", "Resource": "celery:nobody", "TimeoutSeconds": 3, "End": True}
+    answer = call("run", file("ask.asl.json", definition(Ask=task)))
+    assert answer.code == 1
+    assert "Ask: no worker serves celery:nobody" in answer.err
+    assert "FAILED States.Timeout" in answer.err
+
+
+@pytest.mark.parametrize("text", [WAITS, ASKS], ids=["wait", "task"])
+def test_ctrl_c_says_how_to_go_on(file: File, tmp_path: Path, text: str) -> None:
+    path = file("rest.asl.json", text)
+    command = [
+        sys.executable,
+        "-m",
+        "orchestrator",
+        "run",
+        str(path),
+        "--name",
+        "r",
+        "--data",
+        "kept",
+    ]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "rest:r starts\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (1, "")
+    assert "interrupted; the same command with --name r --data kept goes on" in err
+    assert TRACEBACK not in err
