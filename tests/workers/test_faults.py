@@ -135,20 +135,18 @@ def test_a_broker_that_comes_back_is_used_without_a_restart(
     assert worker.process.poll() is None
 
 
-@pytest.mark.parametrize("pool", ["prefork", "threads"])
 def test_a_result_is_kept_while_the_database_is_away(
     start_postgres: Callable[..., PostgresServer],
     redis: RedisServer,
     tmp_path: Path,
     notes: Path,
-    pool: str,
     shop_home: Path,
 ) -> None:
     postgres = start_postgres()
     url = create_database(postgres.admin_url).render_as_string(hide_password=False)
     migrate(url)
     with deployment(url, redis.url(), tmp_path, lease_seconds=10) as deployed:
-        worker = deployed.shop_worker(shop_home, pool=pool, concurrency=1)
+        worker = deployed.shop_worker(shop_home, pool="prefork", concurrency=1)
         (address,) = slow(deployed, notes, "work", 1, 1.5)
         until(lambda: begun(notes))
         postgres.stop_immediate()
