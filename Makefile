@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 PYTHON_IN_VENV := $(BIN)/python
-INPUT ?= definitions/inputs/order-payment/paid.json
+INPUT ?= definitions/inputs/order-fulfilment/fulfilled.json
 
 .PHONY: help demo test check proof cover format lock clean
 
@@ -14,7 +14,7 @@ help: ## Lists the targets
 
 demo: ## Runs an order through a definition, embedded: no server, no broker
 	@.ci/bootstrap run
-	@$(BIN)/orchestrator run definitions/order-payment.asl.json --input @$(INPUT) || \
+	@$(BIN)/orchestrator run definitions/order-fulfilment.asl.json --input @$(INPUT) || \
 		[ $$? -eq 1 ] # an order that fails is an outcome, too
 
 test: ## Runs all tests on servers of their own
