@@ -52,11 +52,11 @@ def test_a_clone_shows_two_ways_of_an_order(python: Path, tmp_path: Path) -> Non
     assert paid.returncode == 0, paid.stdout
     assert seconds < LONGEST_SECONDS
     assert "ChargeCard" in paid.stdout
-    assert "OrderShipped" in paid.stdout
+    assert "OrderFulfilled" in paid.stdout
     assert "SUCCEEDED" in paid.stdout
 
-    declined = _demo(clone, python, "INPUT=definitions/inputs/order-payment/declined.json")
+    declined = _demo(clone, python, "INPUT=definitions/inputs/order-fulfilment/declined.json")
     assert declined.returncode == 0, declined.stdout
     assert "CardDeclined" in declined.stdout
-    assert "OrderShipped" not in declined.stdout
+    assert "OrderFulfilled" not in declined.stdout
     assert "FAILED" in declined.stdout
