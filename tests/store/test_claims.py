@@ -133,6 +133,22 @@ def test_lost_claims_are_named_by_the_renewal(store: Store) -> None:
     assert store.renew("w1", []) == []
 
 
+@pytest.mark.parametrize("between", ["lapse", "transition"])
+def test_a_claim_is_of_one_delivery_of_one_attempt(store: Store, between: str) -> None:
+    samples.started(store)
+    (first,) = claimed(store, lease_seconds=0.0)
+    if between == "lapse":
+        store.lapse(10)
+    else:
+        store.commit([samples.moving(view_of(store, first.execution))])
+    (second,) = claimed(store)
+    assert second.worker == first.worker
+    assert store.renew("w1", [first, second]) == [first]
+    assert not store.heartbeat(first)
+    store.release("w1", [first])
+    assert store.renew("w1", [second]) == []
+
+
 def test_a_delivery_counts_at_the_claim_and_not_when_it_is_given_back_unused(store: Store) -> None:
     samples.started(store)
     (first,) = claimed(store)

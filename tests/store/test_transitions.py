@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 from orchestrator.asl.limits import Limits
@@ -22,6 +23,7 @@ from orchestrator.execution.payload import Payload
 from orchestrator.store import Committed, Failed, Store
 from tests.store import samples
 from tests.store.samples import AT, view_of
+from tests.store.statements import recording
 
 
 def test_what_is_written_is_read_back_as_it_was(store: Store) -> None:
@@ -251,6 +253,36 @@ def test_what_is_missing_is_read_by_id_by_prefix_or_as_a_whole(store: Store) -> 
     everything = store.read_more(view, Missing(all_frames=True))
     assert everything is not None
     assert [*everything.frames.values()] == store.frames(number)
+
+
+def _rows(store_url: str, table: str) -> int:
+    engine = create_engine(store_url)
+    with engine.connect() as connection:
+        count = connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one()  # noqa: S608
+    engine.dispose()
+    return int(count)
+
+
+def test_tallies_go_with_the_frames_that_rest_on_them(database_url: str) -> None:
+    store = Store(database_url)
+    _, number = _forked(store)
+    assert _rows(database_url, "forks") == 4
+    view = view_of(store, number)
+    over = samples.moving(view, removed=("/5.",), forks_removed=(("", 5),), updated=())
+    assert store.commit([over]) == [Committed()]
+    assert _rows(database_url, "forks") == 1
+    assert store.commit([samples.ending(view_of(store, number))]) == [Committed()]
+    assert (_rows(database_url, "forks"), _rows(database_url, "frames")) == (0, 0)
+    store.dispose()
+
+
+def test_what_is_stale_falls_out_of_its_group_without_a_second_transaction(store: Store) -> None:
+    views = [samples.started(store) for _ in range(5)]
+    assert store.commit([samples.moving(views[2])]) == [Committed()]
+    with recording() as recorded:
+        outcomes = store.commit([samples.moving(view) for view in views])
+    assert [type(outcome) for outcome in outcomes].count(Committed) == 4
+    assert recorded.commits == 1
 
 
 def test_nothing_more_is_read_for_a_view_that_has_been_overtaken(store: Store) -> None:
