@@ -100,6 +100,8 @@ class Execution:
     cause: str | None = None
     frames: int = 1
     """How many frames it has, the root included."""
+    strikes: int = 0
+    """How often its events could not be decided; the store counts, no decision changes it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ executions: Final = Table(
     Column("version", BigInteger, nullable=False),
     Column("next_event_id", BigInteger, nullable=False),
     Column("frames", Integer, nullable=False),
+    Column("strikes", Integer, nullable=False, server_default="0"),
     Column("started_at", Moment, nullable=False),
     Column("last_event_at", Moment, nullable=False),
     Column("deadline_at", Moment),
@@ -151,6 +152,10 @@ Index(
     postgresql_where=and_(READY, frames.c.queue.is_(None)),
     sqlite_where=and_(READY, frames.c.queue.is_(None)),
 )
+LONELY: Final = and_(READY, frames.c.deliveries >= text("2"))
+"""A task that was lost twice: whatever runs it may be what kills its process."""
+
+Index("frames_lonely", frames.c.queue, postgresql_where=LONELY, sqlite_where=LONELY)
 Index(
     "frames_claimed_by",
     frames.c.claimed_by,
@@ -199,4 +204,47 @@ resources: Final = Table(
     Column("announced_by", Text, nullable=False),
     Column("last_seen", Moment, nullable=False),
     Column("previous_queue", Bytewise),
+)
+
+workers: Final = Table(
+    "workers",
+    metadata,
+    Column("id", Bytewise, primary_key=True),
+    Column("lock_key", BigInteger),
+    Column("failed_bells", BigInteger, nullable=False),
+    Column("started_at", Moment, nullable=False),
+    Column("beat_at", Moment, nullable=False),
+    Column("died_at", Moment),
+    Column("slots", Integer, nullable=False),
+    Column("given_up", Integer, nullable=False),
+    Column("level", SmallInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("serves", Text),
+    Column("unhealthy", Text),
+)
+
+undecided: Final = Table(
+    "undecided",
+    metadata,
+    Column("execution", BigInteger, autoincrement=False),
+    Column("entry", BigInteger, autoincrement=False),
+    Column("stored_at", Moment, nullable=False),
+    Column("try_at", Moment),
+    Column("strikes", Integer, nullable=False),
+    Column("frame", Bytewise),
+    Column("event", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    PrimaryKeyConstraint("execution", "frame", "entry"),
+)
+
+trail: Final = Table(
+    "trail",
+    metadata,
+    Column("id", SurrogateId, primary_key=True, autoincrement=True),
+    Column("execution", BigInteger),
+    Column("at", Moment, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Index("trail_execution", "execution", "id"),
 )

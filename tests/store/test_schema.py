@@ -11,6 +11,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Engine, create_engine, inspect, text
 
 from orchestrator.store import SchemaMismatch, Store, StoreUnavailable, migrate
+from orchestrator.store.schema import newest
 from orchestrator.store.tables import metadata
 from tests.store import samples
 from tests.store.processes import at_once, in_processes
@@ -33,10 +34,10 @@ def test_an_empty_database_is_refused_with_a_word_of_advice(empty_database_url: 
 def test_an_upgrade_says_what_it_did_and_a_second_one_does_nothing(
     empty_database_url: str, empty: Engine
 ) -> None:
-    assert migrate(empty_database_url) == "the schema was empty and is 0001 now"
+    assert migrate(empty_database_url) == f"the schema was empty and is {newest()} now"
     tables = set(inspect(empty).get_table_names())
     assert tables == {*metadata.tables, "schema_version"}
-    assert migrate(empty_database_url) == "the schema is 0001 already"
+    assert migrate(empty_database_url) == f"the schema is {newest()} already"
     store = Store(empty_database_url)
     store.check()
     assert samples.started(store)
@@ -92,8 +93,8 @@ def _migrate(url: str, meet: Any) -> str:
 def test_of_processes_that_upgrade_at_once_one_does(empty_database_url: str) -> None:
     meet = at_once(3)
     said = in_processes(_migrate, [(empty_database_url, meet)] * 3)
-    assert sorted(said) == ["the schema is 0001 already"] * 2 + [
-        "the schema was empty and is 0001 now"
+    assert sorted(said) == [f"the schema is {newest()} already"] * 2 + [
+        f"the schema was empty and is {newest()} now"
     ]
 
 
