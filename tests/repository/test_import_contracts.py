@@ -20,7 +20,7 @@ BREACHES = [
     ("floors", "orchestrator/settings.py", "import orchestrator.handlers"),
     ("floors", "orchestrator/dispatch/breach.py", "import orchestrator.scheduler"),
     ("floors", "orchestrator/client.py", "import orchestrator.asl"),
-    ("floors", "orchestrator/service.py", "import orchestrator.main"),
+    ("floors", "orchestrator/service/facade.py", "import orchestrator.main"),
     ("doors", "orchestrator/cli/breach.py", "import orchestrator.store"),
     ("pure", "orchestrator/asl/breach.py", "import time"),
     ("pure", "orchestrator/asl/breach.py", "import logging"),
@@ -30,7 +30,7 @@ BREACHES = [
     ("sql", "workers/breach.py", "import sqlite3"),
     ("celery", "orchestrator/engine.py", "import celery"),
     ("second-reading", "tests/asl/second_reading/breach.py", "import orchestrator.asl.paths"),
-    ("product", "orchestrator/service.py", "import workers"),
+    ("product", "orchestrator/service/facade.py", "import workers"),
 ]
 
 

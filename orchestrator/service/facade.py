@@ -1,74 +1,33 @@
-"""Floor 6: the facade. AWS's verbs in snake_case, and ours; doors translate its errors."""
+"""The facade: AWS's verbs in snake_case, and ours; doors translate its errors."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from orchestrator.asl import definition, document, names
-from orchestrator.asl.diagnostics import Finding, Severity
+from orchestrator.asl.diagnostics import Finding
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.engine import Engine, Outcome, Start
 from orchestrator.execution.events import StopRequested
 from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Scope
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
+from orchestrator.service.errors import (
+    ExecutionAlreadyExists,
+    ExecutionDoesNotExist,
+    ExecutionNotStopped,
+    InvalidDefinition,
+    InvalidExecutionInput,
+    MachineDoesNotExist,
+)
 from orchestrator.store import MachineRow, Revision, Store
 
 HISTORY_PAGE: Final = 1_000
 
 Deployed: TypeAlias = Revision
 """The revision that a deployment has made or met."""
-
-
-class ServiceError(Exception):
-    """Something a caller asked for that cannot be done; the text says what and why."""
-
-
-class InvalidDefinition(ServiceError):
-    """A definition with errors; nothing was stored."""
-
-    def __init__(self, findings: Sequence[Finding]) -> None:
-        self.findings = tuple(findings)
-        errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-        first = "; ".join(str(finding) for finding in errors[:3])
-        super().__init__(f"Invalid State Machine Definition: '{first}'")
-
-
-class InvalidExecutionInput(ServiceError):
-    """An input that is no JSON document, or one that no database could hold."""
-
-
-class MachineDoesNotExist(ServiceError):
-    """No machine of that name has been deployed."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"there is no machine {name!r}: deploy its definition first")
-
-
-class ExecutionDoesNotExist(ServiceError):
-    """No execution of that address."""
-
-    def __init__(self, address: str) -> None:
-        super().__init__(f"there is no execution {address!r} (its address is MACHINE:NAME)")
-
-
-class ExecutionAlreadyExists(ServiceError):
-    """The name is taken by an execution with another input."""
-
-    def __init__(self, machine: str, name: str) -> None:
-        super().__init__(
-            f"an execution {machine}:{name} exists already and was started with another input"
-        )
-
-
-class ExecutionNotStopped(ServiceError):
-    """An execution could not be ended; it is as it was."""
-
-    def __init__(self, address: str, reason: str) -> None:
-        super().__init__(f"{address} could not be stopped: {reason}")
 
 
 @dataclass(frozen=True, slots=True)

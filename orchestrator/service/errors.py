@@ -1,0 +1,55 @@
+"""What a caller asked for that cannot be done; doors translate these into codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.asl.diagnostics import Finding, Severity
+
+
+class ServiceError(Exception):
+    """Something a caller asked for that cannot be done; the text says what and why."""
+
+
+class InvalidDefinition(ServiceError):
+    """A definition with errors; nothing was stored."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+        first = "; ".join(str(finding) for finding in errors[:3])
+        super().__init__(f"Invalid State Machine Definition: '{first}'")
+
+
+class InvalidExecutionInput(ServiceError):
+    """An input that is no JSON document, or one that no database could hold."""
+
+
+class MachineDoesNotExist(ServiceError):
+    """No machine of that name has been deployed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no machine {name!r}: deploy its definition first")
+
+
+class ExecutionDoesNotExist(ServiceError):
+    """No execution of that address."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(f"there is no execution {address!r} (its address is MACHINE:NAME)")
+
+
+class ExecutionAlreadyExists(ServiceError):
+    """The name is taken by an execution with another input."""
+
+    def __init__(self, machine: str, name: str) -> None:
+        super().__init__(
+            f"an execution {machine}:{name} exists already and was started with another input"
+        )
+
+
+class ExecutionNotStopped(ServiceError):
+    """An execution could not be ended; it is as it was."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"{address} could not be stopped: {reason}")
