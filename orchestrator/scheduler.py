@@ -176,6 +176,33 @@ class LapsedLeases:
             self._engine.handle_many(lapses.lost)
 
 
+class _Guard:
+    """Lets ticks survive a database that is away, and says once for all of them that it is."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._away = False
+
+    def run(self, name: str, tick: Callable[[], None]) -> None:
+        """Run a tick; whatever it raises, the next one goes on."""
+        try:
+            tick()
+        except StoreUnavailable as reason:
+            if self._turns(away=True):
+                log.warning("the database is away, trying again", reason=str(reason))
+        except Exception:  # a message loop: logged, and the next tick goes on
+            log.exception("a tick failed", tick=name)
+        else:
+            if self._turns(away=False):
+                log.warning("the database is back")
+
+    def _turns(self, *, away: bool) -> bool:
+        """Note how it is; whether it was otherwise."""
+        with self._lock:
+            before, self._away = self._away, away
+        return before is not away
+
+
 @dataclass
 class Scheduler:
     """One process's share of the ticks."""
@@ -187,8 +214,10 @@ class Scheduler:
     sweep_seconds: float
     due: DueMoments = field(init=False)
     _ticks: BackgroundScheduler = field(init=False)
+    _guard: _Guard = field(init=False)
 
     def __post_init__(self) -> None:
+        self._guard = _Guard()
         self.due = DueMoments(self.store, self.engine, self.poll_seconds)
         self._ticks = BackgroundScheduler(
             timezone=UTC,
@@ -217,34 +246,11 @@ class Scheduler:
         self._ticks.shutdown(wait=True)
 
     def _add(self, name: str, tick: Callable[[], None], seconds: float) -> None:
-        guarded = _Guarded(name, tick)
         self._ticks.add_job(
-            guarded.tick,
+            self._guard.run,
             "interval",
+            args=(name, tick),
             seconds=seconds,
             id=name,
             next_run_time=datetime.now(UTC),
         )
-
-
-class _Guarded:
-    """A tick that survives a database that is away, and says so once."""
-
-    def __init__(self, name: str, tick: Callable[[], None]) -> None:
-        self._name = name
-        self._tick = tick
-        self._away = False
-
-    def tick(self) -> None:
-        try:
-            self._tick()
-        except StoreUnavailable as away:
-            if not self._away:
-                log.warning("the database is away, trying again", tick=self._name, reason=str(away))
-            self._away = True
-        except Exception:  # a message loop: logged, and the next tick goes on
-            log.exception("a tick failed", tick=self._name)
-        else:
-            if self._away:
-                log.warning("the database is back", tick=self._name)
-            self._away = False

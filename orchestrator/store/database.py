@@ -8,13 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from sqlalchemy import Connection, Engine, create_engine, event, select
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event, select
+from sqlalchemy.engine import URL, ExceptionContext, make_url
 from sqlalchemy.exc import (
     ArgumentError,
     DatabaseError,
@@ -25,6 +26,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from orchestrator.store import slots
+from orchestrator.store.alive import FileLocks, Locks
 from orchestrator.store.clock import Clock
 from orchestrator.store.errors import StoreUnavailable, UnsupportedDatabase
 from orchestrator.store.moment import EPOCH, MICROSECOND, current_moment, system_microseconds
@@ -59,6 +61,8 @@ class Surroundings:
     monotonic: Callable[[], float] = time.monotonic
     engines: Callable[[], tuple[Engine, Engine]] | None = None
     """Connections of a migrated database that several stores share: single statements, writes."""
+    locks: Locks | None = None
+    """Locks that die with their processes; default: files beside a SQLite database."""
 
 
 @dataclass(slots=True)
@@ -98,6 +102,7 @@ class Database:
             "sqlite" if self._url.get_backend_name() == "sqlite" else "postgresql"
         )
         self.clock = Clock(self.read_clock, self.surroundings.monotonic)
+        self.locks: Locks = self.surroundings.locks or FileLocks(self._path)
 
     # -- what a statement runs in ----------------------------------------------------------------
 
@@ -152,6 +157,26 @@ class Database:
                     raise StoreUnavailable(_reason(error), unknown=True) from error
                 raise
 
+    @contextmanager
+    def translating(self) -> Iterator[None]:
+        """Raise our own errors instead of those of a connection apart."""
+        with self._translated():
+            yield
+
+    def connect_apart(self) -> Connection:
+        """Open a PostgreSQL connection that is in no pool; each statement is a transaction."""
+        connecting = replace(self._connecting, statement_seconds=APART_SECONDS)
+        engine = create_engine(
+            self._url,
+            isolation_level="AUTOCOMMIT",
+            poolclass=NullPool,
+            connect_args={
+                **self._named(connecting),
+                "options": _session_options(self._url, connecting, False) + _NOTICED_SOON,
+            },
+        )
+        return engine.connect()
+
     def read_clock(self) -> datetime:
         """Ask the database what time it is."""
         if self.dialect == "sqlite":
@@ -205,6 +230,8 @@ class Database:
     def _postgres(self) -> tuple[Engine, Engine]:
         singles = self._postgres_engine(synchronous_commit=False, isolation_level="AUTOCOMMIT")
         writes = self._postgres_engine(synchronous_commit=True, isolation_level="READ COMMITTED")
+        for engine, other in ((singles, writes), (writes, singles)):
+            event.listen(engine, "handle_error", partial(_lose_together, other))
         return singles, writes
 
     def _postgres_engine(
@@ -222,11 +249,16 @@ class Database:
             pool_timeout=connecting.pool_wait_seconds,
             pool_use_lifo=True,
             connect_args={
-                "application_name": self._application_name or "orchestrator",
-                "connect_timeout": connecting.connect_seconds,
+                **self._named(connecting),
                 "options": _session_options(self._url, connecting, synchronous_commit),
             },
         )
+
+    def _named(self, connecting: Connecting) -> dict[str, object]:
+        return {
+            "application_name": self._application_name or "orchestrator",
+            "connect_timeout": connecting.connect_seconds,
+        }
 
     def _take_slot(self, engines: _Engines) -> None:
         if engines.slot is None:
@@ -270,8 +302,24 @@ class Database:
 
 # -- PostgreSQL ----------------------------------------------------------------------------------
 
+APART_SECONDS: Final = 5.0
+"""How long a statement of a connection apart may take."""
+_NOTICED_SOON: Final = "".join(
+    f" -c tcp_keepalives_{name}" for name in ("idle=2", "interval=1", "count=3")
+)
+"""The session of a machine that is gone ends soon, and with it the locks that it held."""
+
 RETRYABLE_STATES: Final = frozenset({"40001", "40P01", "55P03"})
 """Serialization failure, deadlock, lock timeout: the same may succeed when tried again."""
+
+
+def _lose_together(other: Engine, context: ExceptionContext) -> None:
+    """Close what idles elsewhere once a connection is lost: each would be found dead in its turn.
+
+    SQLAlchemy does so among the connections of one engine.
+    """
+    if context.is_disconnect:
+        other.dispose()
 
 
 def sqlstate(error: DBAPIError) -> str | None:

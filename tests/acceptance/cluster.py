@@ -18,6 +18,7 @@ import psutil
 from orchestrator import main
 from orchestrator.execution.frame import Execution
 from orchestrator.service import Orchestrator
+from orchestrator.store import StoreUnavailable
 from tests.servers import start_process
 from workers.ledger import Ledger, kept_at
 
@@ -143,8 +144,8 @@ class Cluster:
 
     @contextmanager
     def ledger(self) -> Iterator[Ledger]:
-        """What the handlers noted, in the engine's database."""
-        with kept_at(self.database_url) as ledger:
+        """What the handlers noted: in the engine's database, unless the settings say elsewhere."""
+        with kept_at(self.settings.get("ORCHESTRATOR_LEDGER_URL", self.database_url)) as ledger:
             yield ledger
 
     def worker(
@@ -187,7 +188,11 @@ class Cluster:
             member.ensure()
 
     def executions(self, machine: str) -> list[Execution]:
-        """All executions of a machine, newest first, up to 1,000."""
+        """All executions of a machine, newest first, up to 1,000; waits for the database."""
+        for _ in range(100):
+            with suppress(StoreUnavailable):
+                return self.service.list_executions(machine, limit=1_000)
+            time.sleep(0.1)
         return self.service.list_executions(machine, limit=1_000)
 
     def ended(self, machine: str, count: int, seconds: float = SECONDS) -> None:

@@ -40,7 +40,7 @@ def counted(deployed: Cluster, tmp_path: Path) -> Path:
     path = tmp_path / "statements"
     deployed.settings = {FILE: str(path), "ORCHESTRATOR_LEASE_SECONDS": "30"}
     for side in SIDES:
-        deployed.worker(side, app="tests.acceptance.counted_worker", queues=side, concurrency=1)
+        deployed.worker(side, app="tests.acceptance.trial_worker", queues=side, concurrency=1)
     deployed.add("s", sys.executable, "-m", "tests.acceptance.counted_scheduler")
     deployed.ready()
     return path

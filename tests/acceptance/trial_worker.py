@@ -1,4 +1,7 @@
-"""A Celery application that counts: `celery -A tests.acceptance.counted_worker worker -Q left`."""
+"""A Celery application of small handlers: `celery -A tests.acceptance.trial_worker worker -Q left`.
+
+Where COUNTING_FILE is set, its workers count their statements.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ from orchestrator.handlers import handler
 from orchestrator.main import join
 from tests.acceptance.counting import FILE, count_into
 
-count_into(os.environ[FILE], "worker")
+if FILE in os.environ:
+    count_into(os.environ[FILE], "worker")
 
-app = Celery("counted", broker=os.environ["ORCHESTRATOR_BROKER_URL"])
+app = Celery("trial", broker=os.environ["ORCHESTRATOR_BROKER_URL"])
 app.conf.update(CONFIGURATION)
 app.conf.task_queues = {side: {"routing_key": side} for side in ("left", "right")}
 app.conf.task_default_queue = "left"
@@ -26,3 +30,9 @@ join(app)
 def echo(event: object) -> object:
     """Give back what came."""
     return event
+
+
+@handler("left.strange")
+def strange(event: object) -> object:
+    """Return what no JSON can say."""
+    return {"set": {event}, "nan": float("nan")}
