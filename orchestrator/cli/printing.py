@@ -200,6 +200,10 @@ def rests_on(frame: Frame, unserved: Sequence[str]) -> str:
             return f"waits until {moment(frame.wake_at)}{again}"
         case RestsOn.CHILDREN:
             return "waits for its branches"
+        case RestsOn.CALLBACK:
+            return "waits until somebody sends its task token"
+        case RestsOn.EXECUTION:
+            return "waits for the execution that it has started"
         case None:
             return _unrested(frame.status)
 
