@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
-from orchestrator.execution import fork
 from orchestrator.execution.decision import Decision, Missing, Stale, View
 from orchestrator.execution.events import (
     DeadlinePassed,
@@ -22,7 +21,7 @@ from orchestrator.execution.events import (
     TaskLost,
     TaskSucceeded,
 )
-from orchestrator.execution.follow import follow, go_on, report
+from orchestrator.execution.follow import admit_more, follow, go_on, report
 from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, RestsOn, Scope
 from orchestrator.execution.history import Detail
 from orchestrator.execution.payload import Payload
@@ -102,10 +101,10 @@ def _react(transition: Transition, event: Event) -> None:
 def _wake(transition: Transition, event: MomentDue) -> None:
     thread = transition.thread(event.frame)
     match thread.rests_on:
-        case RestsOn.TASK:
+        case RestsOn.TASK | RestsOn.CALLBACK | RestsOn.EXECUTION:
             report(transition, thread, event)
         case RestsOn.CHILDREN:
-            fork.go_on(transition, thread)
+            admit_more(transition, thread)
         case RestsOn.CLOCK | None:
             go_on(transition, thread)
 

@@ -118,6 +118,23 @@ def go_on(transition: Transition, thread: Thread) -> None:
     _take_up(transition, thread)
 
 
+def admit_more(transition: Transition, thread: Thread) -> None:
+    """Let the next children begin of a fork whose frame has been woken for them."""
+    state = transition.state_of(thread)
+
+    def again(places: range) -> tuple[list[Payload], list[Payload] | None]:
+        if isinstance(state, Map):
+            return map_.again(transition, thread, state, places)
+        if isinstance(state, Parallel):
+            return parallel.again(transition, thread, state, places)
+        raise TypeError(f"the state {state.name} opens no fork")
+
+    try:
+        fork.go_on(transition, thread, again)
+    except StateFailure as failed:
+        fork.break_off(transition, thread, evaluation_failed(thread, failed))
+
+
 def _take_up(transition: Transition, thread: Thread) -> None:
     if thread.next_state is not None or thread.status is FrameStatus.ENDED:
         transition.agenda.append(thread)

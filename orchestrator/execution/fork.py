@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from orchestrator.asl.errors import (
     EXCEED_TOLERATED_FAILURE_THRESHOLD,
@@ -19,6 +20,8 @@ from orchestrator.execution.payload import Payload
 from orchestrator.execution.setback import Setback
 from orchestrator.execution.thread import Tally, Thread
 from orchestrator.execution.transition import Admission, Transition
+
+Again: TypeAlias = Callable[[range], "tuple[Sequence[Payload], Sequence[Payload] | None]"]
 
 ADMITTED_AT_ONCE = 500
 """Children that begin in one decision at most, unless others make room for them."""
@@ -59,17 +62,20 @@ def open_fork(
         if terms.tolerated_percentage is None
         else float(terms.tolerated_percentage),
     )
-    prefix = fork.prefix
-    children = [
-        Thread(f"{prefix}{n}", given, item=None if items is None else items[n])
-        for n, given in enumerate(inputs)
-    ]
-    tally = transition.open_fork(fork, children)
+    tally = transition.open_fork(fork, _children(fork, inputs, items, 0))
     thread.rest_on_children(entry)
     if total == 0:
         _join(transition, thread, tally)
     else:
         transition.agenda.append(Admission(thread, tally, ADMITTED_AT_ONCE))
+
+
+def _children(
+    fork: Fork, inputs: Iterable[Payload], items: Sequence[Payload] | None, first: int
+) -> Iterator[Thread]:
+    for number, given in enumerate(inputs):
+        item = None if items is None else items[number]
+        yield Thread(f"{fork.prefix}{first + number}", given, item=item)
 
 
 def _tolerated_count(terms: Terms, total: int) -> int:
@@ -91,15 +97,21 @@ def _check_limits(transition: Transition, thread: Thread, children: int) -> None
 # ------------------------------------------------------------------------------------ admission
 
 
-def go_on(transition: Transition, thread: Thread) -> None:
-    """Let the next children of a large fork begin: the moment that its frame has set has come."""
+def go_on(transition: Transition, thread: Thread, again: Again) -> None:
+    """Let the next children of a large fork begin: the moment that its frame has set has come.
+
+    `again` makes the inputs and items of some children as they were made when the fork opened.
+    """
     thread.wake(None)
     tally = transition.tally(thread.id)
     fork = tally.fork
-    room = fork.total - tally.admitted
     if fork.max_concurrency:
-        room = min(room, fork.max_concurrency - tally.open)
-    transition.require_children(tally, min(room, ADMITTED_AT_ONCE))
+        room = min(fork.total - tally.admitted, fork.max_concurrency - tally.open)
+        transition.require_children(tally, min(room, ADMITTED_AT_ONCE))
+    else:
+        first = tally.admitted
+        inputs, items = again(range(first, min(fork.total, first + ADMITTED_AT_ONCE)))
+        tally.coming = _children(fork, inputs, items, first)
     transition.agenda.append(Admission(thread, tally, ADMITTED_AT_ONCE))
 
 
@@ -194,20 +206,32 @@ def _cancel(transition: Transition, tally: Tally, failed: Thread, setback: Setba
     """End a fork because a child has failed: the others are aborted, its frame meets that."""
     previous = failed.last_event
     _record_abort(transition, failed, previous, (Task, Wait))
-    frames = tally.fork.total
+    _end_early(transition, tally, previous, failed.id, _of_the_fork(tally, setback))
+
+
+def break_off(transition: Transition, parent: Thread, setback: Setback) -> None:
+    """End a fork because its next children cannot be made."""
+    _end_early(transition, transition.tally(parent.id), parent.last_event, None, setback)
+
+
+def _end_early(
+    transition: Transition, tally: Tally, previous: int, failed: str | None, setback: Setback
+) -> None:
+    """Abort the children that are open and let the fork's frame meet a setback."""
+    frames = tally.admitted if tally.fork.max_concurrency == 0 else tally.fork.total
     if tally.open:
         below = transition.below(tally)
         frames = len(below)
         for frame_id in sorted(below, key=_natural):
             place = below[frame_id]
-            if place.status is FrameStatus.RESTING and frame_id != failed.id:
+            if place.status is FrameStatus.RESTING and frame_id != failed:
                 _abort(transition, place, previous)
     transition.close_fork(tally, frames)
     parent = transition.thread(tally.fork.frame)
     parent.last_event = previous
     parent.changed = True
     parent.fork = None
-    meet(transition, parent, _of_the_fork(tally, setback))
+    meet(transition, parent, setback)
     transition.agenda.append(parent)
 
 

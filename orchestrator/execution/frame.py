@@ -54,6 +54,10 @@ class RestsOn(StrEnum):
     TASK = "task"
     CLOCK = "clock"
     CHILDREN = "children"
+    CALLBACK = "callback"
+    """Its task's handler has returned; the task ends when somebody sends its token."""
+    EXECUTION = "execution"
+    """Its task has started another execution; the task ends with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,43 @@ class Scope:
 
     def execution_arn(self, machine: str, name: str) -> str:
         """The ARN of an execution."""
-        return f"arn:aws:states:{self.region}:{self.account}:execution:{machine}:{name}"
+        kind = "express" if ":" in name else "execution"
+        return f"arn:aws:states:{self.region}:{self.account}:{kind}:{machine}:{name}"
+
+    def activity_arn(self, name: str) -> str:
+        """The ARN of an activity."""
+        return f"arn:aws:states:{self.region}:{self.account}:activity:{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The attempt of a task of another execution that waits for this one to end."""
+
+    execution: int
+    frame: str
+    token: str
+
+    def __str__(self) -> str:
+        """As it is stored and looked up."""
+        return f"{self.execution}:{self.token}:{self.frame}"
+
+    @classmethod
+    def parse(cls, text: str) -> Parent:
+        """Read what `str` has written."""
+        execution, token, frame = text.split(":", 2)
+        return cls(int(execution), frame, token)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What came along with a start and only its door asks for again."""
+
+    trace_header: str | None = None
+    test_case: str | None = None
+    """Which answers of a mock configuration its tasks get; only where one is served."""
+
+
+_NO_ORIGIN = Origin()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +142,19 @@ class Execution:
     """How many frames it has, the root included."""
     strikes: int = 0
     """How often its events could not be decided; the store counts, no decision changes it."""
+    parent: Parent | None = None
+    """Who waits for its end."""
+    origin: Origin = field(default_factory=lambda: _NO_ORIGIN)
+
+    @property
+    def is_express(self) -> bool:
+        """Tell whether its machine is of type EXPRESS: its stored name is `NAME:UUID`."""
+        return ":" in self.name
+
+    @property
+    def given_name(self) -> str:
+        """The name under which it was started."""
+        return self.name.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Knows how a frame goes, rests and ends. Knows no machine, no history and no othe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from orchestrator.execution.frame import (
@@ -180,7 +181,17 @@ class Thread:
 class Tally:
     """A fork on the move, with the children that this transition has in hand."""
 
-    __slots__ = ("admitted", "changed", "closed", "failed", "fork", "fresh", "succeeded", "threads")
+    __slots__ = (
+        "admitted",
+        "changed",
+        "closed",
+        "coming",
+        "failed",
+        "fork",
+        "fresh",
+        "succeeded",
+        "threads",
+    )
 
     def __init__(self, fork: Fork, *, fresh: bool) -> None:
         self.fork = fork
@@ -192,6 +203,8 @@ class Tally:
         self.succeeded = fork.succeeded
         self.failed = fork.failed
         self.threads: list[Thread] = []
+        self.coming: Iterator[Thread] | None = None
+        """Children that become frames only when they begin; None: they are stored, pending."""
 
     @property
     def open(self) -> int:

@@ -6,7 +6,7 @@ what is still to be followed. Knows no state type but those that open forks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -170,13 +170,20 @@ class Transition:
 
     # ---------------------------------------------------------------------------------- forks
 
-    def open_fork(self, fork: Fork, children: list[Thread]) -> Tally:
-        """Take up a new fork with its children, all of them pending."""
+    def open_fork(self, fork: Fork, children: Iterable[Thread]) -> Tally:
+        """Take up a new fork; children that have to wait for others are stored, pending.
+
+        Without a limit of concurrency nobody waits but for the next batch, which can be made
+        again when it begins: then a child is a frame only from its beginning.
+        """
         tally = Tally(fork, fresh=True)
-        tally.threads = children
         self._tallies[fork.frame] = tally
-        self.frames += len(children)
-        for child in children:
+        if not fork.max_concurrency:
+            tally.coming = iter(children)
+            return tally
+        tally.threads = list(children)
+        self.frames += fork.total
+        for child in tally.threads:
             self.create(child)
         return tally
 
@@ -207,6 +214,12 @@ class Transition:
 
     def next_child(self, tally: Tally) -> Thread:
         """Return the next child of a fork to begin."""
+        if tally.coming is not None:
+            child = next(tally.coming)
+            self.frames += 1
+            self.create(child)
+            tally.threads.append(child)
+            return child
         if tally.fresh:
             return tally.threads[tally.admitted]
         # Whoever begins one after the other in this decision goes on doing so: ask for ever more.

@@ -368,7 +368,6 @@ class World:
         for frame, entry in decision.forks_removed:
             assert self.forks.pop(frame).entry == entry
         for prefix in decision.removed:
-            assert any(one.startswith(prefix) for one in self.frames)
             self.frames = {n: f for n, f in self.frames.items() if not n.startswith(prefix)}
             self.forks = {n: f for n, f in self.forks.items() if not n.startswith(prefix)}
 

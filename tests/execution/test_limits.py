@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.asl.limits import Limits
 from orchestrator.execution.commands import WakeAt
-from orchestrator.execution.frame import FrameStatus, RestsOn
+from orchestrator.execution.frame import RestsOn
 from tests.execution.harness import (
     PASS,
     Call,
@@ -101,16 +101,24 @@ def wake_at(world: World) -> datetime | None:
 def test_the_first_500_iterations_begin_at_once_and_the_rest_when_the_frame_is_woken() -> None:
     world = World(states(M=mapping(states(T=task())))).start(list(range(1_200)))
     assert wake_at(world) == world.now
-    pending = [one for one in world.frames.values() if one.status is FrameStatus.PENDING]
-    assert len(pending) == 700
+    assert len(world.frames) == 501
     world.served = False
     world.step()
-    assert len(world.missing[0].frames) == 500
+    assert world.forks[""].admitted == 1_000
     world.step()
     assert world.forks[""].admitted == 1_200
     assert wake_at(world) is None
     world.served = True
     assert world.finish().result == list(range(1_200))
+
+
+def test_iterations_that_begin_later_have_the_inputs_that_the_first_would_have_had() -> None:
+    selector = {"of.$": "$.of", "index.$": "$$.Map.Item.Index", "item.$": "$$.Map.Item.Value"}
+    each = mapping(states(T=task()), ItemsPath="$.items", ItemSelector=selector)
+    given = {"of": "all", "items": [n * n for n in range(1_200)]}
+    assert World(states(M=each)).run(given).result == [
+        {"of": "all", "index": n, "item": n * n} for n in range(1_200)
+    ]
 
 
 def test_a_large_fork_with_a_limit_begins_that_many() -> None:

@@ -26,6 +26,16 @@ def enter(transition: Transition, thread: Thread, state: Map) -> None:
     )
 
 
+def again(
+    transition: Transition, thread: Thread, state: Map, places: range
+) -> tuple[list[Payload], list[Payload]]:
+    """Return the inputs and items of some iterations, as `enter` made them."""
+    given = dataflow.effective_input(transition, thread, state)
+    found = _items(transition, thread, state, given)
+    items = [Payload.of(found[place]) for place in places]
+    return _inputs(transition, thread, state, given, items, places.start), items
+
+
 def resume(transition: Transition, thread: Thread, state: Map, result: Payload) -> None:
     """Leave with the outputs of the iterations, by index."""
     output = dataflow.output(transition, thread, state, result)
@@ -42,13 +52,18 @@ def _items(transition: Transition, thread: Thread, state: Map, given: Payload) -
 
 
 def _inputs(
-    transition: Transition, thread: Thread, state: Map, given: Payload, items: list[Payload]
+    transition: Transition,
+    thread: Thread,
+    state: Map,
+    given: Payload,
+    items: list[Payload],
+    first: int = 0,
 ) -> list[Payload]:
     selector = state.item_selector
     if selector is None:
         return items
     inputs: list[Payload] = []
-    for index, item in enumerate(items):
+    for index, item in enumerate(items, first):
         context = transition.context(thread, (index, item))
         draw = transition.draw(f"ItemSelector/{index}")
         selected = Payload.of(selector.render(given.value, context, draw))

@@ -1,0 +1,55 @@
+"""Moments go to their executions when they are due; those that cannot be decided stand aside."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from orchestrator import scheduler
+from orchestrator.execution.frame import ExecutionStatus
+from orchestrator.scheduler import DueMoments
+from tests.engine.poison import spoil
+from tests.engine.pump import Pump
+
+TICKS = 5
+ERROR = "an event could not be decided"
+
+
+def _waits(seconds: int) -> str:
+    wait = {"Type": "Wait", "Seconds": seconds, "End": True}
+    return json.dumps({"StartAt": "Wait", "States": {"Wait": wait}})
+
+
+def _status(pump: Pump, address: str) -> ExecutionStatus:
+    return pump.service.describe_execution(address).execution.status
+
+
+def test_a_moment_that_cannot_be_decided_neither_spins_nor_stands_in_the_way(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(scheduler, "DUE_BATCH", 2)
+    with Pump(database_url) as pump:
+        pump.service.deploy("broken", _waits(1))
+        for number in range(3):
+            pump.service.start_execution("broken", f"b{number}")
+        good = pump.start(_waits(1))
+    spoil(database_url, "broken")
+    with Pump(database_url) as fresh:
+        moments = DueMoments(fresh.store, fresh.engine, poll_seconds=0.5)
+        for _ in range(TICKS):
+            moments.tick()
+        assert _status(fresh, good) is ExecutionStatus.SUCCEEDED
+        assert _status(fresh, "broken:b0") is ExecutionStatus.RUNNING
+    said = capsys.readouterr()
+    # Each of the three is tried when it is due and once more, after the first pause of a second.
+    assert 3 <= (said.out + said.err).count(ERROR) <= 3 * 2
+
+
+def test_a_moment_is_handled_at_its_time_though_the_ticks_are_far_apart(sqlite_url: str) -> None:
+    with Pump(sqlite_url) as pump:
+        address = pump.start(_waits(1))
+        DueMoments(pump.store, pump.engine, poll_seconds=3.0).tick()
+        assert _status(pump, address) is ExecutionStatus.SUCCEEDED
+        entered, left = pump.service.whole_history(address)[1:3]
+        assert 1.0 <= (left.at - entered.at).total_seconds() < 2.0
