@@ -15,6 +15,8 @@ from orchestrator.execution.frame import (
     Frame,
     FrameKind,
     FrameStatus,
+    Origin,
+    Parent,
     Phase,
     RestsOn,
     Retries,
@@ -39,6 +41,7 @@ _KINDS: Final = {kind.value: kind for kind in FrameKind}
 _FRAME_STATUSES: Final = {status.value: status for status in FrameStatus}
 _RESTS_ON: Final = {rests_on.value: rests_on for rests_on in RestsOn}
 _NO_RETRIES: Final = Retries()
+_NO_ORIGIN: Final = Origin()
 
 
 def execution_row(execution: Execution) -> Row:
@@ -61,6 +64,9 @@ def execution_row(execution: Execution) -> Row:
         "final_state": execution.final_state,
         "error": _escaped(execution.error),
         "cause": _escaped(execution.cause),
+        "told": None if execution.parent is None else False,
+        "parent": None if execution.parent is None else str(execution.parent),
+        "origin": _origin_text(execution.origin),
     }
 
 
@@ -84,6 +90,9 @@ def read_execution(row: Values) -> Execution:
         final_state,
         error,
         cause,
+        _told,
+        parent,
+        origin,
     ) = row
     return Execution(
         id=number,
@@ -103,6 +112,8 @@ def read_execution(row: Values) -> Execution:
         final_state=final_state,
         error=_unescaped(error),
         cause=_unescaped(cause),
+        parent=None if parent is None else Parent.parse(parent),
+        origin=_NO_ORIGIN if origin is None else _read_origin(origin),
     )
 
 
@@ -289,6 +300,17 @@ def progress_of(row: Values) -> Payload | None:
     """Return the progress in a row of FRAME_COLUMNS."""
     progress = row[-1]
     return None if progress is None else Payload.parse(progress)
+
+
+def _origin_text(origin: Origin) -> str | None:
+    if origin == _NO_ORIGIN:
+        return None
+    return json.dumps([origin.trace_header, origin.test_case])
+
+
+def _read_origin(text: str) -> Origin:
+    trace_header, test_case = json.loads(text)
+    return Origin(trace_header, test_case)
 
 
 def _retries_text(retries: Retries) -> str | None:

@@ -42,6 +42,8 @@ machines: Final = Table(
     Column("revision", BigInteger),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
+    Column("status", Bytewise, nullable=False, server_default="ACTIVE"),
+    Column("type", Bytewise, nullable=False, server_default="STANDARD"),
 )
 
 revisions: Final = Table(
@@ -53,6 +55,8 @@ revisions: Final = Table(
     Column("level", SmallInteger, nullable=False),
     Column("text", Text, nullable=False),
     Column("created_at", Moment, nullable=False),
+    Column("uid", Text),
+    Column("settings", Text),
     UniqueConstraint("machine", "number"),
 )
 
@@ -76,6 +80,9 @@ executions: Final = Table(
     Column("final_state", Text),
     Column("error", Text),
     Column("cause", Text),
+    Column("told", Boolean),
+    Column("parent", Bytewise),
+    Column("origin", Text),
     UniqueConstraint("machine", "name"),
     Index("executions_machine_id", "machine", "id"),
     Index("executions_status_id", "status", "id"),
@@ -85,8 +92,19 @@ executions: Final = Table(
         postgresql_where=text("phase = 'open'"),
         sqlite_where=text("phase = 'open'"),
     ),
+    Index(
+        "executions_parent",
+        "parent",
+        postgresql_where=text("parent IS NOT NULL"),
+        sqlite_where=text("parent IS NOT NULL"),
+    ),
     postgresql_with={"fillfactor": 80},
 )
+
+UNTOLD: Final = and_(executions.c.told == text("false"), executions.c.ended_at.is_not(None))
+"""Of an execution that another one waits for: it has ended, and that one has not heard of it."""
+
+Index("executions_untold", executions.c.id, postgresql_where=UNTOLD, sqlite_where=UNTOLD)
 
 documents: Final = Table(
     "documents",
@@ -247,4 +265,25 @@ trail: Final = Table(
     Column("what", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Index("trail_execution", "execution", "id"),
+)
+
+activities: Final = Table(
+    "activities",
+    metadata,
+    Column("name", Bytewise, primary_key=True),
+    Column("created_at", Moment, nullable=False),
+)
+
+secrets: Final = Table(
+    "secrets",
+    metadata,
+    Column("name", Bytewise, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+orphans: Final = Table(
+    "orphans",
+    metadata,
+    Column("parent", Bytewise, primary_key=True),
+    Column("since", Moment, nullable=False),
 )
