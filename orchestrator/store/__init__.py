@@ -15,6 +15,7 @@ from orchestrator.store.errors import (
     TooManyWriters,
     UnsupportedDatabase,
 )
+from orchestrator.store.lifeline import Lifeline
 from orchestrator.store.locked import Locked
 from orchestrator.store.schema import migrate
 from orchestrator.store.store import LEASE_SECONDS, Store
@@ -27,9 +28,12 @@ from orchestrator.store.values import (
     Lapses,
     MachineRow,
     ReadyQueue,
+    Report,
     Revision,
     Started,
     Unserved,
+    WorkerKind,
+    WorkerRow,
 )
 
 __all__ = [
@@ -42,11 +46,13 @@ __all__ = [
     "GroupBroken",
     "IdTaken",
     "Lapses",
+    "Lifeline",
     "Locked",
     "MachineRow",
     "NoSuchRevision",
     "Outcome",
     "ReadyQueue",
+    "Report",
     "Revision",
     "SchemaMismatch",
     "Started",
@@ -55,5 +61,7 @@ __all__ = [
     "TooManyWriters",
     "Unserved",
     "UnsupportedDatabase",
+    "WorkerKind",
+    "WorkerRow",
     "migrate",
 ]

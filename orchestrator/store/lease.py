@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
+    Boolean,
     ColumnElement,
     Float,
     FromClause,
@@ -34,9 +35,10 @@ from orchestrator.store.claim import earliest_moment
 from orchestrator.store.database import Database
 from orchestrator.store.moment import current_moment, later
 from orchestrator.store.rows import Row
-from orchestrator.store.tables import frames, resources
+from orchestrator.store.tables import frames, resources, workers
 from orchestrator.store.values import Claim, Lapses
 from orchestrator.store.wanted import INTEGER, TEXT, wanted, wanted_rows
+from orchestrator.store.worker import heard_of
 
 _NAMES: Final = ("execution", "frame", "token", "delivery")
 
@@ -75,7 +77,7 @@ def _touch(dialect: str, values: dict[str, object]) -> Update:
     held = (
         select(frames.c.execution, frames.c.id)
         .select_from(claims)
-        .join(frames, _held(claims))
+        .join(frames, and_(_held(claims), frames.c.lease_until.is_not(None)))
         .with_for_update(skip_locked=True, of=frames)
         .cte("held")
     )
@@ -86,22 +88,22 @@ def _touch(dialect: str, values: dict[str, object]) -> Update:
     )
 
 
-def _lost(dialect: str) -> Select[tuple[int, str, str]]:
+def _lost(dialect: str) -> Select[Any]:
     claims = _claims(dialect)
-    return select(claims.c.execution, claims.c.frame, claims.c.token).where(
+    return select(claims.c.execution, claims.c.frame, claims.c.token, claims.c.delivery).where(
         ~exists().where(_held(claims))
     )
 
 
 @cache
-def renew_statements(dialect: str) -> tuple[Update, Select[tuple[int, str, str]]]:
+def renew_statements(dialect: str) -> tuple[Update, Select[Any]]:
     """Return what extends the leases of claims, and what finds those that are lost."""
     lease = later(current_moment(), bindparam("lease", type_=Float()))
     return _touch(dialect, {"lease_until": lease}), _lost(dialect)
 
 
 @cache
-def _renew_at_once(dialect: str) -> Select[tuple[int, str, str]]:
+def _renew_at_once(dialect: str) -> Select[Any]:
     renew, lost = renew_statements(dialect)
     return lost.add_cte(renew.returning(frames.c.id).cte("renewed"))
 
@@ -120,8 +122,8 @@ def renew(
             rows = connection.execute(find_lost, parameters).all()
         else:
             rows = connection.execute(_renew_at_once(database.dialect), parameters).all()
-    lost = {(row.execution, row.frame, row.token) for row in rows}
-    return [claim for claim in claims if (claim.execution, claim.frame, claim.token) in lost]
+    lost = {tuple(row) for row in rows}
+    return [claim for claim in claims if _key(claim) in lost]
 
 
 @cache
@@ -137,8 +139,12 @@ def release(database: Database, worker: str, claims: Sequence[Claim]) -> None:
 
 
 def _rows(database: Database, worker: str, claims: Sequence[Claim]) -> Row:
-    rows = [(claim.execution, claim.frame, claim.token, claim.delivery) for claim in claims]
+    rows = [_key(claim) for claim in claims]
     return {**wanted_rows(database.dialect, _NAMES, rows), "worker": worker}
+
+
+def _key(claim: Claim) -> tuple[int, str, str, int]:
+    return claim.execution, claim.frame, claim.token, claim.delivery
 
 
 _HEARTBEAT: Final = (
@@ -173,8 +179,18 @@ def heartbeat(database: Database, claim: Claim, progress: Payload | None) -> boo
 
 # -- leases that are over ------------------------------------------------------------------------
 
+# A claim without a lease has handed in its result, which waits to be decided.
 _over: Final[ColumnElement[bool]] = and_(
-    frames.c.claimed_by.is_not(None), frames.c.lease_until <= current_moment()
+    frames.c.claimed_by.is_not(None),
+    frames.c.lease_until.is_not(None),
+    or_(
+        and_(
+            bindparam("leases", type_=Boolean()).is_(True),
+            frames.c.lease_until <= current_moment(),
+        ),
+        frames.c.claimed_by.in_(select(workers.c.id).where(workers.c.died_at.is_not(None))),
+    ),
+    heard_of(),
 )
 _again: Final[ColumnElement[bool]] = and_(
     frames.c.at_most_once.is_(False), frames.c.deliveries < bindparam("most_deliveries")
@@ -211,9 +227,11 @@ def lapse_statement() -> Update:
     )
 
 
-def lapse(database: Database, limit: int, most_deliveries: int) -> Lapses:
-    """Give back tasks whose leases are over; hand out those that may not be delivered again."""
-    parameters = {"most": limit, "most_deliveries": most_deliveries}
+def lapse(
+    database: Database, limit: int, most_deliveries: int, by: str | None, *, leases: bool
+) -> Lapses:
+    """Give back tasks whose workers are lost; hand out those that may not be delivered again."""
+    parameters = {"most": limit, "most_deliveries": most_deliveries, "by": by, "leases": leases}
     with database.claiming() as connection:
         queues = connection.execute(lapse_statement(), parameters).scalars().all()
     with database.reading() as connection:

@@ -25,8 +25,10 @@ from orchestrator.store import (
     sweep,
     transition,
     view,
+    worker,
 )
 from orchestrator.store.database import Connecting, Database, Surroundings
+from orchestrator.store.lifeline import Lifeline
 from orchestrator.store.transition import Outcome
 from orchestrator.store.values import (
     Announcement,
@@ -37,6 +39,8 @@ from orchestrator.store.values import (
     Revision,
     Started,
     Unserved,
+    WorkerKind,
+    WorkerRow,
 )
 
 LEASE_SECONDS = 30.0
@@ -165,9 +169,35 @@ class Store:
         """Note that a handler is alive, and what it reports; False if the claim is lost."""
         return lease.heartbeat(self._ready(), held, progress)
 
-    def lapse(self, limit: int) -> Lapses:
-        """Make tasks ready again whose leases are over; hand out those that may not be."""
-        return lease.lapse(self._ready(), limit, self.limits.deliveries)
+    def lapse(self, limit: int, *, by: str | None = None, leases: bool = True) -> Lapses:
+        """Make tasks ready again whose workers are lost; hand out those that may not be.
+
+        Lost is who has died (`bury`) and, with `leases`, whose lease is over. `by` names the
+        process that asks: nothing lapses unless it was heard of just now.
+        """
+        return lease.lapse(self._ready(), limit, self.limits.deliveries, by, leases=leases)
+
+    # -- workers ---------------------------------------------------------------------------------
+
+    def lifeline(self, process: str) -> Lifeline:
+        """Return what a process of this name holds while it lives."""
+        return Lifeline(self._ready(), process)
+
+    def bury(self, by: str | None = None) -> list[str]:
+        """Note who has died: its last beat is old and its lock free. `by` as for `lapse`."""
+        return worker.bury(self._ready(), by)
+
+    def forget_workers(self, seconds: float = worker.FORGOTTEN_SECONDS) -> list[str]:
+        """Remove the rows of processes that were not heard of for so long."""
+        return worker.forget(self._ready(), seconds)
+
+    def workers(self) -> list[WorkerRow]:
+        """Return all processes that beat, and those that did so lately."""
+        return worker.worker_list(self._ready())
+
+    def living(self, kind: WorkerKind) -> list[str]:
+        """Return the processes of a kind that were heard of just now, in order."""
+        return worker.living(self._ready(), kind)
 
     # -- sweeps ----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from orchestrator.execution.events import TaskLost
 from orchestrator.execution.frame import ExecutionStatus, Frame, Task
@@ -159,3 +160,54 @@ class MachineRow:
     number: int
     created_at: datetime
     updated_at: datetime
+
+
+class WorkerKind(StrEnum):
+    """What a process is that beats."""
+
+    WORKER = "worker"
+    """Announces what it serves, and claims unless children do so for it."""
+    CHILD = "child"
+    """Of a worker's pool: claims."""
+    SCHEDULER = "scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a process is, told with each beat."""
+
+    kind: WorkerKind
+    slots: int = 1
+    given_up: int = 0
+    """Slots whose handlers hang."""
+    failed_bells: int = 0
+    serves: Mapping[str, str] | None = None
+    """Queues by resource, of a process that announces."""
+    unhealthy: str | None = None
+    """What is wrong with it, if it knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    """A process as its beats show it."""
+
+    id: str
+    kind: WorkerKind
+    level: int
+    started_at: datetime
+    beat_at: datetime
+    died_at: datetime | None
+    silent: bool
+    """Whether its last beat is old; it may be held up, or dead."""
+    locked: bool
+    """Whether it holds a lock that tells when it is dead."""
+    slots: int
+    given_up: int
+    failed_bells: int
+    serves: Mapping[str, str]
+    unhealthy: str | None
+
+    @property
+    def lives(self) -> bool:
+        """Whether it was heard of just now."""
+        return self.died_at is None and not self.silent

@@ -48,3 +48,10 @@ def in_processes(work: Callable[..., Answer], arguments: Sequence[tuple[Any, ...
 def at_once(count: int) -> Any:
     """A barrier at which so many processes meet."""
     return _server.Barrier(count, timeout=JOIN_SECONDS)
+
+
+def in_background(work: Callable[..., None], arguments: tuple[Any, ...]) -> ForkServerProcess:
+    """Call `work` in a process that goes on until it is killed, or the test ends."""
+    process = _server.Process(target=work, args=arguments, daemon=True)
+    process.start()
+    return process
