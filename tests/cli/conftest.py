@@ -79,7 +79,7 @@ def definition(**states: object) -> str:
 PASSES = definition(Greet={"Type": "Pass", "Result": {"said": "hello"}, "End": True})
 WAITS = definition(Rest={"Type": "Wait", "Seconds": 86_400, "End": True})
 ASKS = definition(Ask={"Type": "Task", "Resource": "celery:nobody.knows", "End": True})
-FAILS = definition(Stop={"Type": "Fail", "Error": "Broken", "Cause": "bell\x07 and \ud800 half"})
+FAILS = definition(Stop={"Type": "Fail", "Error": "Broken", "Cause": "nul\x00 and \ud800 half"})
 
 
 @pytest.fixture

@@ -110,17 +110,17 @@ def test_describe_shows_what_an_execution_rests_on(on_database: Call, file: File
     assert on_database("describe", found["executionArn"], "--json").json == found
 
 
-def test_describe_shows_how_an_execution_ended(on_sqlite: Call, file: File) -> None:
-    on_sqlite("deploy", file("greet.asl.json", PASSES), file("stop.asl.json", FAILS))
-    on_sqlite("start", "greet", "--name", "g")
-    on_sqlite("start", "stop", "--name", "s")
-    assert '  output   {"said":"hello"}\n' in on_sqlite("describe", "greet:g").out
-    failed = on_sqlite("describe", "stop:s").out
+def test_describe_shows_how_an_execution_ended(on_database: Call, file: File) -> None:
+    on_database("deploy", file("greet.asl.json", PASSES), file("stop.asl.json", FAILS))
+    on_database("start", "greet", "--name", "g")
+    on_database("start", "stop", "--name", "s")
+    assert '  output   {"said":"hello"}\n' in on_database("describe", "greet:g").out
+    failed = on_database("describe", "stop:s").out
     assert "stop:s  FAILED" in failed
     assert "in Stop" in failed
-    assert "  error    Broken: bell\\x07 and \\ud800 half\n" in failed
-    found = on_sqlite("describe", "stop:s", "--json").json
-    assert (found["error"], found["cause"]) == ("Broken", "bell\x07 and \ud800 half")
+    assert "  error    Broken: nul\\x00 and \\ud800 half\n" in failed
+    found = on_database("describe", "stop:s", "--json").json
+    assert (found["error"], found["cause"]) == ("Broken", "nul\x00 and \ud800 half")
     assert found["stopDate"] >= found["startDate"]
 
 

@@ -119,6 +119,26 @@ def test_handlers_that_cannot_be_imported_are_a_sentence(call: Call, file: File)
     assert "ZeroDivisionError: division by zero" in broken.err
 
 
+def test_what_a_handler_says_in_its_error_is_printed_without_acting_on_the_terminal(
+    call: Call, file: File
+) -> None:
+    file(
+        "my_hostile.py",
+        "from orchestrator.handlers import TaskError, handler\n"
+        "@handler('my.hostile')\n"
+        "def fail(event):\n"
+        "    raise TaskError('Bad\\x1b[2J', 'nul \\0, half \\ud800\\nand more')\n",
+    )
+    machine = file(
+        "fail.json", definition(A={"Type": "Task", "Resource": "celery:my.hostile", "End": True})
+    )
+    answer = call("run", machine, "--handlers", "my_hostile", "--name", "f", "--json")
+    assert answer.json["error"] == "Bad\x1b[2J"
+    assert answer.json["cause"] == "nul \0, half \ud800\nand more"
+    assert "FAILED Bad\\x1b[2J: nul \\x00, half \\ud800\\nand more\n" in answer.err
+    assert "\x1b" not in answer.err
+
+
 def test_a_folder_that_cannot_be_used_is_a_sentence(call: Call, file: File) -> None:
     answer = call("run", file("greet.asl.json", PASSES), "--data", file("taken", ""))
     assert answer.code == 2
