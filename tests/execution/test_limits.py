@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.asl.document import Json
 from orchestrator.asl.limits import Limits
 from orchestrator.execution.commands import WakeAt
 from orchestrator.execution.frame import RestsOn
@@ -115,7 +116,7 @@ def test_the_first_500_iterations_begin_at_once_and_the_rest_when_the_frame_is_w
 def test_iterations_that_begin_later_have_the_inputs_that_the_first_would_have_had() -> None:
     selector = {"of.$": "$.of", "index.$": "$$.Map.Item.Index", "item.$": "$$.Map.Item.Value"}
     each = mapping(states(T=task()), ItemsPath="$.items", ItemSelector=selector)
-    given = {"of": "all", "items": [n * n for n in range(1_200)]}
+    given: Json = {"of": "all", "items": [n * n for n in range(1_200)]}
     assert World(states(M=each)).run(given).result == [
         {"of": "all", "index": n, "item": n * n} for n in range(1_200)
     ]
