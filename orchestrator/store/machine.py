@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Final
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -12,8 +13,9 @@ from orchestrator.execution.frame import LEVEL
 from orchestrator.store.database import Database
 from orchestrator.store.errors import NoSuchRevision
 from orchestrator.store.moment import current_moment
+from orchestrator.store.rows import Values
 from orchestrator.store.tables import machines, revisions
-from orchestrator.store.values import MachineRow, Revision
+from orchestrator.store.values import MachineRow, MachineStatus, MachineWish, Revision
 
 _CREATE: Final[dict[str, Insert]] = {
     "postgresql": postgresql.insert(machines)
@@ -24,69 +26,166 @@ _CREATE: Final[dict[str, Insert]] = {
     .on_conflict_do_nothing(),
 }
 _LOCK: Final = (
-    select(machines.c.revision).where(machines.c.name == bindparam("machine")).with_for_update()
+    select(machines.c.revision, machines.c.status)
+    .where(machines.c.name == bindparam("machine"))
+    .with_for_update()
 )
-_REVISION: Final = select(
-    revisions.c.id, revisions.c.machine, revisions.c.number, revisions.c.text
-).where(revisions.c.id == bindparam("revision"))
-_ADD: Final = insert(revisions).values(created_at=current_moment()).returning(revisions.c.id)
+_REVISION_COLUMNS: Final = (
+    revisions.c.id,
+    revisions.c.machine,
+    revisions.c.number,
+    revisions.c.text,
+    revisions.c.created_at,
+    revisions.c.uid,
+    revisions.c.settings,
+)
+_REVISION: Final = select(*_REVISION_COLUMNS).where(revisions.c.id == bindparam("revision"))
+_ADD: Final = (
+    insert(revisions)
+    .values(created_at=current_moment())
+    .returning(revisions.c.id, revisions.c.created_at)
+)
 _POINT: Final = (
     update(machines)
     .where(machines.c.name == bindparam("machine"))
-    .values(revision=bindparam("newest"), updated_at=current_moment())
-)
-_MACHINES: Final = (
-    select(
-        machines.c.name,
-        machines.c.revision,
-        revisions.c.number,
-        machines.c.created_at,
-        machines.c.updated_at,
+    .values(
+        revision=bindparam("newest"),
+        updated_at=current_moment(),
+        status=MachineStatus.ACTIVE.value,
+        type=bindparam("of_type"),
     )
-    .join(revisions, revisions.c.id == machines.c.revision)
-    .order_by(machines.c.name)
 )
+_BEGIN: Final = (
+    update(machines)
+    .where(machines.c.name == bindparam("machine"))
+    .values(created_at=current_moment())
+)
+_MACHINES: Final = select(
+    machines.c.name,
+    machines.c.revision,
+    revisions.c.number,
+    machines.c.created_at,
+    machines.c.updated_at,
+    machines.c.status,
+    machines.c.type,
+).join(revisions, revisions.c.id == machines.c.revision)
 _MACHINE: Final = _MACHINES.where(machines.c.name == bindparam("machine"))
+_PAGE: Final = (
+    _MACHINES.where(
+        machines.c.name > bindparam("after"), machines.c.status != MachineStatus.DELETED.value
+    )
+    .order_by(machines.c.name)
+    .limit(bindparam("most"))
+)
+_SET_STATUS: Final = (
+    update(machines)
+    .where(machines.c.name == bindparam("machine"), machines.c.status == bindparam("seen"))
+    .values(status=bindparam("new"))
+)
+_DELETING: Final = select(machines.c.name).where(machines.c.status == MachineStatus.DELETING.value)
+_NEWEST: Final = (
+    select(*_REVISION_COLUMNS)
+    .join(machines, machines.c.revision == revisions.c.id)
+    .where(machines.c.name == bindparam("machine"))
+)
 
 
 def put_machine(database: Database, name: str, text: str) -> Revision:
     """Make a text the newest revision of a machine; it stays the newest if it is so already."""
+    while True:
+        with database.reading() as connection:
+            there = connection.execute(_MACHINE, {"machine": name}).first()
+            newest = connection.execute(_NEWEST, {"machine": name}).first()
+        known = there is not None and there.status == MachineStatus.ACTIVE.value
+        if known and newest is not None and newest.text == text:
+            return _revision(newest, created=False)
+        wish = MachineWish(
+            name,
+            text,
+            there.type if known and there is not None else "STANDARD",
+            newest.settings if known and newest is not None else None,
+        )
+        made = write_machine(database, wish, newest.id if known and newest is not None else None)
+        if made is not None:
+            return made
+
+
+def write_machine(database: Database, wish: MachineWish, seen: int | None) -> Revision | None:
+    """Add a revision to a machine whose newest is `seen`, or make the machine (`seen` None).
+
+    None: it has another newest revision by now, or is being deleted.
+    """
     with database.writing() as connection:
-        connection.execute(_CREATE[database.dialect], {"name": name})
-        newest = connection.execute(_LOCK, {"machine": name}).scalar_one()
+        connection.execute(_CREATE[database.dialect], {"name": wish.name})
+        newest, status = connection.execute(_LOCK, {"machine": wish.name}).one()
+        active = newest is not None and status != MachineStatus.DELETED.value
+        if status == MachineStatus.DELETING.value or (newest if active else None) != seen:
+            return None
         number = 0
         if newest is not None:
-            row = connection.execute(_REVISION, {"revision": newest}).one()
-            if row.text == text:
-                return Revision(row.id, name, row.number, created=False)
-            number = row.number
-        return _add(connection, name, number + 1, text)
+            number = connection.execute(_REVISION, {"revision": newest}).one().number
+        if seen is None:
+            connection.execute(_BEGIN, {"machine": wish.name})
+        return _add(connection, wish, number + 1, None if seen is None else str(uuid.uuid4()))
 
 
-def _add(connection: Connection, machine: str, number: int, text: str) -> Revision:
-    values = {"machine": machine, "number": number, "level": LEVEL, "text": text}
-    revision = connection.execute(_ADD, values).scalar_one()
-    connection.execute(_POINT, {"machine": machine, "newest": revision})
-    return Revision(revision, machine, number, created=True)
+def _add(connection: Connection, wish: MachineWish, number: int, uid: str | None) -> Revision:
+    values = {
+        "machine": wish.name,
+        "number": number,
+        "level": LEVEL,
+        "text": wish.text,
+        "uid": uid,
+        "settings": wish.settings,
+    }
+    revision, created_at = connection.execute(_ADD, values).one()
+    connection.execute(_POINT, {"machine": wish.name, "newest": revision, "of_type": wish.type})
+    return Revision(
+        revision, wish.name, number, created_at, wish.text, uid, wish.settings, created=True
+    )
 
 
 def machine(database: Database, name: str) -> MachineRow | None:
-    """Return a machine with its newest revision."""
+    """Return a machine with its newest revision; None if there is none, or it is deleted."""
     with database.reading() as connection:
         row = connection.execute(_MACHINE, {"machine": name}).first()
-    return None if row is None else MachineRow(*row)
+    return None if row is None or row.status == MachineStatus.DELETED.value else _machine(row)
 
 
-def machine_list(database: Database) -> list[MachineRow]:
-    """Return all machines, by name."""
+def machine_list(database: Database, after: str, limit: int) -> list[MachineRow]:
+    """Return a page of machines, by name, behind the name `after`."""
     with database.reading() as connection:
-        return [MachineRow(*row) for row in connection.execute(_MACHINES)]
+        rows = connection.execute(_PAGE, {"after": after, "most": limit})
+        return [_machine(row) for row in rows]
 
 
-def revision(database: Database, number: int) -> str:
-    """Return the text of a revision; raises NoSuchRevision."""
+def set_status(database: Database, name: str, seen: MachineStatus, new: MachineStatus) -> bool:
+    """Set the status of a machine that has the status seen; False if it has another by now."""
+    with database.writing() as connection:
+        parameters = {"machine": name, "seen": seen.value, "new": new.value}
+        return connection.execute(_SET_STATUS, parameters).rowcount == 1
+
+
+def deleting(database: Database) -> list[str]:
+    """Return the machines that are being deleted."""
+    with database.reading() as connection:
+        return list(connection.execute(_DELETING).scalars())
+
+
+def revision(database: Database, number: int) -> Revision:
+    """Return a revision; raises NoSuchRevision."""
     with database.reading() as connection:
         row = connection.execute(_REVISION, {"revision": number}).first()
     if row is None:
         raise NoSuchRevision(number)
-    return str(row.text)
+    return _revision(row, created=False)
+
+
+def _revision(row: Values, *, created: bool) -> Revision:
+    number, name, place, text, created_at, uid, settings = row
+    return Revision(number, name, place, created_at, text, uid, settings, created=created)
+
+
+def _machine(row: Values) -> MachineRow:
+    name, newest, number, created_at, updated_at, status, kind = row
+    return MachineRow(name, newest, number, created_at, updated_at, MachineStatus(status), kind)

@@ -35,6 +35,8 @@ from orchestrator.store.values import (
     Claim,
     Lapses,
     MachineRow,
+    MachineStatus,
+    MachineWish,
     ReadyQueue,
     Revision,
     Started,
@@ -235,16 +237,35 @@ class Store:
         """Make a text the newest revision of a machine, unless it is so already."""
         return machine.put_machine(self._ready(), name, text)
 
+    def write_machine(self, wish: MachineWish, seen: int | None) -> Revision | None:
+        """Add a revision to a machine whose newest is `seen`, or make the machine (`seen` None).
+
+        None: it has another newest revision by now, or is being deleted.
+        """
+        return machine.write_machine(self._ready(), wish, seen)
+
     def machine(self, name: str) -> MachineRow | None:
-        """Return a machine with its newest revision."""
+        """Return a machine with its newest revision; None if there is none, or it is deleted."""
         return machine.machine(self._ready(), name)
 
-    def machines(self) -> list[MachineRow]:
-        """Return all machines, by name."""
-        return machine.machine_list(self._ready())
+    def machines(self, after: str = "", limit: int = 1_000_000) -> list[MachineRow]:
+        """Return a page of machines, by name, behind the name `after`."""
+        return machine.machine_list(self._ready(), after, limit)
+
+    def set_machine_status(self, name: str, seen: MachineStatus, new: MachineStatus) -> bool:
+        """Set the status of a machine that has the status seen; False if it has another by now."""
+        return machine.set_status(self._ready(), name, seen, new)
+
+    def machines_deleting(self) -> list[str]:
+        """Return the machines that are being deleted."""
+        return machine.deleting(self._ready())
 
     def revision(self, revision: int) -> str:
         """Return the text of a revision; raises NoSuchRevision."""
+        return self.revision_row(revision).text
+
+    def revision_row(self, revision: int) -> Revision:
+        """Return a revision; raises NoSuchRevision."""
         return machine.revision(self._ready(), revision)
 
     # -- executions ------------------------------------------------------------------------------

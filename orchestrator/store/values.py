@@ -140,6 +140,24 @@ class Announcement:
     at_most_once: bool = False
 
 
+class MachineStatus(StrEnum):
+    """What a machine may be: one that is DELETED leaves its row, for its executions."""
+
+    ACTIVE = "ACTIVE"
+    DELETING = "DELETING"
+    DELETED = "DELETED"
+
+
+@dataclass(frozen=True, slots=True)
+class MachineWish:
+    """What a machine is to be: `settings` is JSON text that only doors read."""
+
+    name: str
+    text: str
+    type: str = "STANDARD"
+    settings: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Revision:
     """A text of a machine; `number` counts per machine, `id` is the revision's everywhere."""
@@ -147,8 +165,13 @@ class Revision:
     id: int
     machine: str
     number: int
-    created: bool
-    """Whether the text is new: the newest revision had another."""
+    created_at: datetime
+    text: str
+    uid: str | None = None
+    """The name that AWS's door gives it; the first one of a machine has none."""
+    settings: str | None = None
+    created: bool = False
+    """Whether it is new: the newest revision was another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +183,8 @@ class MachineRow:
     number: int
     created_at: datetime
     updated_at: datetime
+    status: MachineStatus = MachineStatus.ACTIVE
+    type: str = "STANDARD"
 
 
 class WorkerKind(StrEnum):
