@@ -107,6 +107,16 @@ def _work(
     return counts + claims[0]
 
 
+def deadlocks(url: str) -> int:
+    """How many deadlocks PostgreSQL has seen in a database."""
+    engine = create_engine(url)
+    counted = text("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+    with engine.connect() as connection:
+        found = connection.execute(counted).scalar_one()
+    engine.dispose()
+    return int(found)
+
+
 def run(url: str, seconds: float, *, ordered: bool) -> Outcome:
     """Let four processes get in each other's way on a fresh database."""
     store = Store(url)
@@ -125,13 +135,10 @@ def run(url: str, seconds: float, *, ordered: bool) -> Outcome:
     ):
         counts += found
     with engine.connect() as connection:
-        deadlocks = connection.execute(
-            text("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
-        ).scalar_one()
         versions = connection.execute(text("SELECT sum(version - 1) FROM executions")).scalar_one()
     engine.dispose()
     return Outcome(
-        deadlocks,
+        deadlocks(url),
         counts["Committed"],
         counts["Stale"],
         counts["Failed"],

@@ -13,6 +13,7 @@ from orchestrator.execution.frame import ExecutionStatus
 from orchestrator.execution.payload import Payload
 from orchestrator.store import Committed, IdTaken, Started, Store
 from tests.store import samples
+from tests.store.deadlocks import deadlocks
 from tests.store.processes import at_once, in_processes
 
 
@@ -126,6 +127,8 @@ def test_groups_that_start_the_same_names_in_opposite_orders_do_not_stop_each_ot
     arguments = [(database_url, meet, backwards) for backwards in (False, True)]
     forwards, backwards = in_processes(_start_crossing, arguments)
     assert all(one != other for one, other in zip(forwards, backwards, strict=True))
+    if database_url.startswith("postgresql"):
+        assert deadlocks(database_url) == 0
 
 
 def test_a_start_that_cannot_be_written_does_not_sink_the_others(store: Store) -> None:
