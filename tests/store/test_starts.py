@@ -109,11 +109,11 @@ def test_fifty_starts_of_one_name_from_four_processes_make_one_execution(databas
 def _start_crossing(url: str, meet: Any, backwards: bool) -> list[bool]:
     store = Store(url)
     store.check()
-    meet.wait()
     created = []
-    for turn in range(20):
-        names = [f"{turn}-{n}" for n in range(20)]
+    for turn in range(8):
+        names = [f"{turn}-{n:03}" for n in range(150)]
         begun = [samples.beginning(name) for name in (names[::-1] if backwards else names)]
+        meet.wait()
         answers = store.start(begun)
         created += [answer.created for answer in (answers[::-1] if backwards else answers)]
     store.dispose()
