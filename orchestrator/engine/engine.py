@@ -41,6 +41,10 @@ LOCKED_SECONDS: Final = 0.05
 """How much one transaction that holds an execution's lock may decide."""
 
 
+MOST_UNKNOWN: Final = 1_000
+"""Commits of unknown outcome that are remembered until their results are handed in again."""
+
+
 class Outcome(StrEnum):
     """What became of an event."""
 
@@ -116,6 +120,8 @@ class Engine:
         self._revisions = Revisions(store, limits)
         self._results: Group[Arrival, Handled] = Group(self._handle, limits.group_transitions)
         self._starts: Group[Start, Started] = Group(self.start_many, limits.group_transitions)
+        self._unknown: dict[Event, Prepared] = {}
+        """What was to be committed when the connection died, by the event that will come again."""
         self.routes = Routes(store, self._surroundings.monotonic)
 
     # -- starts ----------------------------------------------------------------------------------
@@ -254,9 +260,34 @@ class Engine:
             settled[place] = _failed(arrival.event, exception)
             return None
         if isinstance(decided, Stale):
-            settled[place] = Handled(arrival.event, Outcome.STALE, decided.reason)
+            settled[place] = self._proposed_before(arrival.event, view) or Handled(
+                arrival.event, Outcome.STALE, decided.reason
+            )
             return None
         return decided
+
+    def _proposed_before(self, event: Event, view: View) -> Handled | None:
+        """What a commit of unknown outcome has made of an event, if it stands: protocol, step 4.
+
+        The frame then carries the token that this process proposed, and the claim is ours.
+        """
+        prepared = self._unknown.pop(event, None)
+        if prepared is None or prepared.claim is None:
+            return None
+        frame = view.frames.get(prepared.claim.frame)
+        task = None if frame is None else frame.task
+        if task is None or (task.token, task.deliveries) != (prepared.claim.token, 1):
+            return None
+        if task.claimed_by != prepared.claim.worker:
+            return None
+        return Handled(event, Outcome.COMMITTED, claim=prepared.claim)
+
+    def _note_unknown(self, group: Sequence[_Decided]) -> None:
+        if len(self._unknown) > MOST_UNKNOWN:
+            self._unknown.clear()  # their leases will lapse
+        for one in group:
+            if one.prepared.claim is not None:
+                self._unknown[one.arrival.event] = one.prepared
 
     def _decide(
         self, view: View, arrival: Arrival, read_more: Callable[[View, Missing], View | None]
@@ -283,7 +314,12 @@ class Engine:
     def _commit(self, group: Sequence[_Decided]) -> _Settled:
         if not group:
             return {}
-        results = self._store.commit([one.prepared.decision for one in group])
+        try:
+            results = self._store.commit([one.prepared.decision for one in group])
+        except StoreUnavailable as away:
+            if away.unknown:
+                self._note_unknown(group)
+            raise
         settled: _Settled = {}
         committed: list[Prepared] = []
         for one, result in zip(group, results, strict=True):
