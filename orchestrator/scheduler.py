@@ -21,14 +21,17 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from orchestrator.engine import Bell, Engine, Handled, Outcome
 from orchestrator.execution.events import DeadlinePassed, MomentDue
-from orchestrator.store import Store, StoreUnavailable
+from orchestrator.liveness import BEATS_TRUSTED_SECONDS, Patience, Pulse, process_name
+from orchestrator.store import Report, Store, StoreUnavailable, WorkerKind
 
 log = structlog.get_logger(__name__)
 
 DUE_BATCH: Final = 200
 """Moments read at once."""
 SWEEP_BATCH: Final = 500
-"""Lapsed leases handled at once."""
+"""Lost claims handled at once."""
+FORGET_SECONDS: Final = 60.0
+"""How often the rows of processes that died long ago are removed."""
 READY_GRACE_SECONDS: Final = 1.0
 """Rows that are ready for longer than this get another bell."""
 MOST_BELLS: Final = 100
@@ -158,19 +161,38 @@ class ReadyTasks:
         return True
 
 
-class LapsedLeases:
-    """Gives back what a worker claimed and no longer renews."""
+class LostWorkers:
+    """Gives back what the dead had claimed, and what a worker no longer renews."""
 
-    def __init__(self, store: Store, engine: Engine, bell: Bell) -> None:
+    def __init__(self, store: Store, engine: Engine, bell: Bell, name: str) -> None:
         self._store = store
         self._engine = engine
         self._bell = bell
+        self._name = name
+        self._forgot_at = time.monotonic()
+        self.patience = Patience()
 
     def tick(self) -> None:
-        """Make lapsed tasks ready again; those that may not be are events of their executions."""
-        lapses = self._store.lapse(SWEEP_BATCH)
+        """Make lost tasks ready again; those that may not be are events of their executions."""
+        leases = not self.patience.lasts(self._store.lease_seconds)
+        beats = not self.patience.lasts(BEATS_TRUSTED_SECONDS)
+        if beats:
+            self._bury()
+        if beats or leases:
+            self._lapse(leases=leases)
+
+    def _bury(self) -> None:
+        dead = self._store.bury(self._name)
+        if dead:
+            log.warning("processes have died", processes=dead)
+        if time.monotonic() - self._forgot_at >= FORGET_SECONDS:
+            self._forgot_at = time.monotonic()
+            self._store.forget_workers()
+
+    def _lapse(self, *, leases: bool) -> None:
+        lapses = self._store.lapse(SWEEP_BATCH, by=self._name, leases=leases)
         if lapses.given_back:
-            log.warning("leases lapsed", queues=dict(lapses.given_back))
+            log.warning("tasks of lost workers are ready again", queues=dict(lapses.given_back))
             self._bell.ring(lapses.given_back)
         if lapses.lost:
             self._engine.handle_many(lapses.lost)
@@ -179,7 +201,8 @@ class LapsedLeases:
 class _Guard:
     """Lets ticks survive a database that is away, and says once for all of them that it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
         self._lock = threading.Lock()
         self._away = False
 
@@ -188,13 +211,18 @@ class _Guard:
         try:
             tick()
         except StoreUnavailable as reason:
-            if self._turns(away=True):
-                log.warning("the database is away, trying again", reason=str(reason))
+            self.failed(reason)
         except Exception:  # a message loop: logged, and the next tick goes on
             log.exception("a tick failed", tick=name)
         else:
             if self._turns(away=False):
                 log.warning("the database is back")
+
+    def failed(self, reason: StoreUnavailable) -> None:
+        """Note that the database was away: nobody is called lost for a while."""
+        self._patience.renew()
+        if self._turns(away=True):
+            log.warning("the database is away, trying again", reason=str(reason))
 
     def _turns(self, *, away: bool) -> bool:
         """Note how it is; whether it was otherwise."""
@@ -215,9 +243,14 @@ class Scheduler:
     due: DueMoments = field(init=False)
     _ticks: BackgroundScheduler = field(init=False)
     _guard: _Guard = field(init=False)
+    _lost: LostWorkers = field(init=False)
+    _pulse: Pulse = field(init=False)
 
     def __post_init__(self) -> None:
-        self._guard = _Guard()
+        name = process_name()
+        self._lost = LostWorkers(self.store, self.engine, self.bell, name)
+        self._guard = _Guard(self._lost.patience)
+        self._pulse = Pulse(self.store, name, self._report, self._guard.failed)
         self.due = DueMoments(self.store, self.engine, self.poll_seconds)
         self._ticks = BackgroundScheduler(
             timezone=UTC,
@@ -230,8 +263,9 @@ class Scheduler:
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
         self._add("due moments", self.due.tick, self.poll_seconds)
         self._add("ready tasks", ReadyTasks(self.store, self.bell).tick, self.sweep_seconds)
-        lapsed = LapsedLeases(self.store, self.engine, self.bell)
-        self._add("lapsed leases", lapsed.tick, self.sweep_seconds)
+        self._add("lost workers", self._lost.tick, self.sweep_seconds)
+        self._pulse.start()
+        self._lost.patience.renew()
         self._ticks.start()
 
     def poke(self, at: datetime) -> None:
@@ -244,6 +278,10 @@ class Scheduler:
     def stop(self) -> None:
         """End after the ticks that run now."""
         self._ticks.shutdown(wait=True)
+        self._pulse.stop()
+
+    def _report(self) -> Report:
+        return Report(WorkerKind.SCHEDULER, failed_bells=int(getattr(self.bell, "failures", 0)))
 
     def _add(self, name: str, tick: Callable[[], None], seconds: float) -> None:
         self._ticks.add_job(

@@ -26,14 +26,15 @@ from orchestrator import handlers
 from orchestrator.dispatch.broker import BELL, CeleryBell
 from orchestrator.dispatch.events import TaskEvents
 from orchestrator.dispatch.leases import Leases
-from orchestrator.dispatch.outage import Outage, worker_name
+from orchestrator.dispatch.outage import Outage
 from orchestrator.dispatch.serving import Served, Serving
 from orchestrator.dispatch.slot import Desk, Slice, Slot, claims_of
 from orchestrator.dispatch.tracing import TracedTask
 from orchestrator.dispatch.watch import Watch
 from orchestrator.engine import Bell, Engine
+from orchestrator.liveness import Pulse, process_name
 from orchestrator.settings import Settings
-from orchestrator.store import SchemaMismatch, Store, StoreUnavailable
+from orchestrator.store import Report, SchemaMismatch, Store, StoreUnavailable, WorkerKind
 
 log = structlog.get_logger(__name__)
 
@@ -108,7 +109,7 @@ class _Process:
         self.pid = os.getpid()
         parts = build(plugin.bell)
         self.outage = Outage()
-        worker = worker_name()
+        worker = process_name()
         self.leases = Leases(parts.store, worker, settings.lease_seconds, self.outage)
         self.events = TaskEvents(plugin.app, plugin.hostname, plugin.wants_events)
         self.desk = Desk(
@@ -122,9 +123,25 @@ class _Process:
             slice=Slice(settings.slice_seconds, settings.slice_tasks),
             draining=plugin.draining,
         )
+        self._plugin = plugin
+        self.pulse = Pulse(parts.store, worker, self._report, self.outage.began)
+        self.pulse.start()
+
+    def _report(self) -> Report:
+        failed_bells = self.desk.bell.failures if isinstance(self.desk.bell, CeleryBell) else 0
+        announced = self._plugin.announced()
+        if announced is None:
+            return Report(WorkerKind.CHILD, failed_bells=failed_bells)
+        return Report(
+            WorkerKind.WORKER,
+            self._plugin.slots(),
+            failed_bells=failed_bells,
+            serves=announced.routes,
+        )
 
     def end(self) -> None:
         self.leases.stop()
+        self.pulse.stop()
         self.events.close()
         self.desk.store.dispose()
 
@@ -142,7 +159,9 @@ class _Plugin:
         self._process: _Process | None = None
         self._serving: tuple[int, frozenset[str], Serving] | None = None
         self._watch: Watch | None = None
-        self._slots: Callable[[], int] = lambda: 1
+        self._announcer = 0
+        self._announced: Serving | None = None
+        self.slots: Callable[[], int] = lambda: 1
         self._tells: Callable[[], bool] = lambda: False
         # Shared with the children of a prefork pool, which hear no signals of the worker.
         self._flags = mmap.mmap(-1, 2)
@@ -169,6 +188,10 @@ class _Plugin:
                 self._serving = None
                 self._process = _Process(self, self._build, self._settings)
             return self._process
+
+    def announced(self) -> Serving | None:
+        """What this process announces; None in a child of a pool."""
+        return self._announced if self._announcer == os.getpid() else None
 
     def _served(self, process: _Process, heard_on: str | None = None) -> Serving:
         queues = frozenset(self.app.amqp.queues.consume_from)
@@ -215,16 +238,18 @@ class _Plugin:
         """The worker consumes (for the first time, or again): announce, and look for work."""
         if sender.app is not self.app:
             return
-        self._slots = lambda: int(sender.pool.num_processes)
+        self.slots = lambda: int(sender.pool.num_processes)
         self._tells = lambda: _tells_of_tasks(sender)
         if self._watch is None:
+            self._announcer = os.getpid()
             process = self._here()
+            self._looked(process)
             self._watch = Watch(
                 process.desk.store,
                 process.desk.worker,
                 self.bell,
                 lambda: self._looked(process),
-                lambda: self._slots() - len(worker_state.reserved_requests),
+                lambda: self.slots() - len(worker_state.reserved_requests),
                 process.outage,
             )
             self._watch.start()
@@ -248,7 +273,8 @@ class _Plugin:
 
     def _looked(self, process: _Process) -> Serving:
         self._flags[_EVENTS] = 1 if self._tells() else 0
-        return self._served(process)
+        self._announced = self._served(process)
+        return self._announced
 
 
 def _says_more_than_bells(record: logging.LogRecord) -> bool:

@@ -10,13 +10,14 @@ from typing import Final
 import structlog
 
 from orchestrator.dispatch.leases import Leases
-from orchestrator.dispatch.outage import Outage, worker_name
+from orchestrator.dispatch.outage import Outage
 from orchestrator.dispatch.serving import registered_on
 from orchestrator.dispatch.slot import Desk, Slice, Slot, claims_of
 from orchestrator.dispatch.watch import Watch
 from orchestrator.engine import Engine
+from orchestrator.liveness import Pulse, process_name
 from orchestrator.settings import Settings
-from orchestrator.store import Store
+from orchestrator.store import Report, Store, WorkerKind
 
 log = structlog.get_logger(__name__)
 
@@ -72,7 +73,7 @@ class LocalWorker:
         threads: int = THREADS,
     ) -> None:
         outage = Outage()
-        worker = worker_name()
+        worker = process_name()
         self._bell = bell
         self._leases = Leases(store, worker, settings.lease_seconds, outage)
         self._desk = Desk(
@@ -91,6 +92,7 @@ class LocalWorker:
         self._busy_lock = threading.Lock()
         self._serving = registered_on(QUEUE)
         self._watch = Watch(store, worker, bell, lambda: self._serving, self._free, outage)
+        self._pulse = Pulse(store, worker, self._report, outage.began)
         self._threads = [
             threading.Thread(target=self._work, name=f"orchestrator slot {n}", daemon=True)
             for n in range(threads)
@@ -99,6 +101,7 @@ class LocalWorker:
     def start(self) -> None:
         """Announce what is served, and begin."""
         self._serving = registered_on(QUEUE)
+        self._pulse.start()
         self._desk.store.announce(self._desk.worker, self._serving.announcements())
         self._desk.engine.routes.forget()
         for thread in self._threads:
@@ -116,6 +119,10 @@ class LocalWorker:
         if any(thread.is_alive() for thread in self._threads):
             log.warning("handlers still run; their tasks will be delivered again")
         self._leases.stop()
+        self._pulse.stop()
+
+    def _report(self) -> Report:
+        return Report(WorkerKind.WORKER, len(self._threads), serves=self._serving.routes)
 
     def _stopping(self) -> bool:
         return self._stopped.is_set()

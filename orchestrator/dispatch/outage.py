@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import socket
 import threading
 
 import structlog
@@ -34,8 +31,3 @@ class Outage:
             said, self._away = not self._away, False
         if not said:
             log.warning("the database is back")
-
-
-def worker_name() -> str:
-    """A name for this process that no other process has or had."""
-    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"

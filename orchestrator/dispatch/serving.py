@@ -33,6 +33,8 @@ class Serving:
             resource: one for one in served for resource in handlers.resources_of(one.name)
         }
         self.resources = frozenset(self._by_resource)
+        self.routes = {resource: one.queue for resource, one in self._by_resource.items()}
+        """The queue of each resource."""
         self.queues = frozenset(one.queue for one in self._by_resource.values())
         self._on_queue = {
             queue: frozenset(r for r, one in self._by_resource.items() if one.queue == queue)
