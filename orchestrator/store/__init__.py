@@ -21,6 +21,7 @@ from orchestrator.store.schema import migrate
 from orchestrator.store.store import LEASE_SECONDS, Store
 from orchestrator.store.transition import Outcome
 from orchestrator.store.values import (
+    ActivityRow,
     Announcement,
     Claim,
     Committed,
@@ -40,6 +41,7 @@ from orchestrator.store.values import (
 
 __all__ = [
     "LEASE_SECONDS",
+    "ActivityRow",
     "Announcement",
     "Claim",
     "Committed",

@@ -104,6 +104,16 @@ class Database:
         self.clock = Clock(self.read_clock, self.surroundings.monotonic)
         self.locks: Locks = self.surroundings.locks or FileLocks(self._path)
 
+    @property
+    def url(self) -> URL:
+        """Where the database is."""
+        return self._url
+
+    @property
+    def path(self) -> Path:
+        """SQLite's file."""
+        return self._path
+
     # -- what a statement runs in ----------------------------------------------------------------
 
     @contextmanager

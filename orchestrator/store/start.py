@@ -13,7 +13,7 @@ from sqlalchemy.sql.dml import Insert
 
 from orchestrator.asl.limits import Limits
 from orchestrator.execution.decision import Decision
-from orchestrator.execution.frame import ExecutionStatus
+from orchestrator.execution.frame import ExecutionStatus, Parent
 from orchestrator.execution.payload import Payload
 from orchestrator.store.batch import Batch
 from orchestrator.store.database import Database
@@ -33,7 +33,13 @@ _INSERT: Final[dict[str, Insert]] = {
 }
 
 _EXISTING: Final = (
-    select(executions.c.id, executions.c.status, documents.c.text)
+    select(
+        executions.c.id,
+        executions.c.status,
+        executions.c.started_at,
+        executions.c.parent,
+        documents.c.text,
+    )
     .select_from(
         outerjoin(
             executions,
@@ -90,7 +96,14 @@ def _insert(database: Database, connection: Connection, group: Sequence[Decision
 
 def _created(decision: Decision) -> Started:
     execution = decision.execution
-    return Started(execution.id, created=True, same_input=True, status=execution.status)
+    return Started(
+        execution.id,
+        created=True,
+        same_input=True,
+        status=execution.status,
+        started_at=execution.started_at,
+        parent=execution.parent,
+    )
 
 
 def _start_alone(database: Database, decision: Decision) -> Started:
@@ -101,12 +114,14 @@ def _start_alone(database: Database, decision: Decision) -> Started:
         found = connection.execute(_EXISTING, {"at_machine": machine, "at_name": name}).first()
         if found is None:
             raise IdTaken(decision.execution.id)
-        execution, status, text = found
+        execution, status, started_at, parent, text = found
         return Started(
             execution,
             created=False,
             same_input=_same(text, decision.input),
             status=ExecutionStatus(status),
+            started_at=started_at,
+            parent=None if parent is None else Parent.parse(parent),
         )
 
 

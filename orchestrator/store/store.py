@@ -14,11 +14,14 @@ from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Scop
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.store import (
+    activity,
+    children,
     claim,
     execution,
     lease,
     locked,
     machine,
+    news,
     resource,
     schema,
     start,
@@ -31,6 +34,7 @@ from orchestrator.store.database import Connecting, Database, Surroundings
 from orchestrator.store.lifeline import Lifeline
 from orchestrator.store.transition import Outcome
 from orchestrator.store.values import (
+    ActivityRow,
     Announcement,
     Claim,
     Lapses,
@@ -267,6 +271,50 @@ class Store:
     def revision_row(self, revision: int) -> Revision:
         """Return a revision; raises NoSuchRevision."""
         return machine.revision(self._ready(), revision)
+
+    # -- activities, keys, news ------------------------------------------------------------------
+
+    def create_activity(self, name: str) -> ActivityRow:
+        """Make an activity, unless it is there already."""
+        return activity.create(self._ready(), name)
+
+    def activity(self, name: str) -> ActivityRow | None:
+        """Return an activity."""
+        return activity.activity(self._ready(), name)
+
+    def activities(self, after: str, limit: int) -> list[ActivityRow]:
+        """Return a page of activities, by name, behind the name `after`."""
+        return activity.activity_list(self._ready(), after, limit)
+
+    def remove_activity(self, name: str) -> None:
+        """Let an activity go; its tasks wait for their time limits."""
+        activity.remove(self._ready(), name)
+
+    def secret(self, name: str) -> bytes:
+        """Return a key that all processes share."""
+        return activity.secret(self._ready(), name)
+
+    def tell(self, topics: Collection[str]) -> None:
+        """Let every process hear that listens; what it hears may be lost or doubled."""
+        news.tell(self._ready(), topics)
+
+    def listen(self, hearer: news.Hearer) -> Callable[[], None]:
+        """Hear of every topic until the function that is answered is called."""
+        return news.listen(self._ready(), hearer)
+
+    # -- children --------------------------------------------------------------------------------
+
+    def untold(self, limit: int) -> list[Execution]:
+        """Return children that have ended and whose parents have not heard of it."""
+        return children.untold(self._ready(), limit)
+
+    def told(self, execution_id: int) -> None:
+        """Note that a parent has heard of the end of its child."""
+        children.told(self._ready(), execution_id)
+
+    def orphaned(self, limit: int) -> list[Execution]:
+        """Return children that run on although nobody waits for them any more."""
+        return children.orphaned(self._ready(), limit)
 
     # -- executions ------------------------------------------------------------------------------
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from orchestrator.execution.events import TaskLost
-from orchestrator.execution.frame import ExecutionStatus, Frame, Task
+from orchestrator.execution.frame import ExecutionStatus, Frame, Parent, Task
 from orchestrator.execution.payload import Payload
 
 
@@ -32,6 +32,8 @@ class Started:
     created: bool
     same_input: bool
     status: ExecutionStatus
+    started_at: datetime | None = field(default=None, compare=False)
+    parent: Parent | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,14 @@ class Announcement:
 
     queue: str
     at_most_once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityRow:
+    """An activity: a queue of tasks for workers that poll."""
+
+    name: str
+    created_at: datetime
 
 
 class MachineStatus(StrEnum):
