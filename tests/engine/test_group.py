@@ -1,4 +1,4 @@
-"""Threads that hand in at the same time share one transaction, and nobody's trouble is another's."""
+"""Threads that hand in together share one transaction; nobody's trouble is another's."""
 
 from __future__ import annotations
 
