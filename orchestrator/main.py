@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import importlib
 import os
 import signal
@@ -231,7 +232,7 @@ def embedded(data: Path, modules: Sequence[str], base: Settings | None = None) -
     database.migrate(url)
     bell = LocalBell()
     parts, ticks = scheduler(settings, bell)
-    worker = LocalWorker(parts.store, parts.engine, bell, settings)
+    worker = LocalWorker(parts, bell, settings, spent=_thread.interrupt_main)
     return Embedded(parts, worker, ticks)
 
 

@@ -38,6 +38,8 @@ class Settings(BaseSettings):
     """How long a worker slot goes on claiming before it lets others have a turn."""
     slice_tasks: int = Field(default=100, gt=0)
     """How many tasks a worker slot runs before it lets others have a turn."""
+    hung_seconds: float = Field(default=30.0, gt=0)
+    """How long a handler may go on after its attempt is over before its slot is given up."""
     states_per_transaction: int = Field(default=1_000, gt=0)
     """How many states one decision follows before it is cut and continued."""
     document_bytes: int = Field(default=8 * 1024 * 1024, gt=0, le=64 * 1024 * 1024)

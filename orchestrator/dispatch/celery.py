@@ -14,8 +14,9 @@ import logging
 import mmap
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 from celery import Celery, Task, signals
@@ -25,16 +26,14 @@ from celery.worker import state as worker_state
 from orchestrator import handlers
 from orchestrator.dispatch.broker import BELL, CeleryBell
 from orchestrator.dispatch.events import TaskEvents
-from orchestrator.dispatch.leases import Leases
-from orchestrator.dispatch.outage import Outage
+from orchestrator.dispatch.process import EXIT_HUNG, Parts, Process, Role
 from orchestrator.dispatch.serving import Served, Serving
-from orchestrator.dispatch.slot import Desk, Slice, Slot, claims_of
+from orchestrator.dispatch.slot import Slot
 from orchestrator.dispatch.tracing import TracedTask
 from orchestrator.dispatch.watch import Watch
-from orchestrator.engine import Bell, Engine
-from orchestrator.liveness import Pulse, process_name
+from orchestrator.engine import Bell
 from orchestrator.settings import Settings
-from orchestrator.store import Report, SchemaMismatch, Store, StoreUnavailable, WorkerKind
+from orchestrator.store import Claim, SchemaMismatch, StoreUnavailable, WorkerKind
 
 log = structlog.get_logger(__name__)
 
@@ -54,24 +53,13 @@ CONFIGURATION: Final[dict[str, object]] = {
 """How an application of our own is configured: the rows are the queue, the broker keeps nothing."""
 
 _DRAINING, _EVENTS = 0, 1
+LEAVE_SECONDS: Final = 600.0
+"""How long a worker half of whose slots hang waits for the handlers that do not."""
+LEAVE_POLL_SECONDS: Final = 0.1
 
 
 class UnsuitableApplication(Exception):
     """A Celery application or pool that cannot serve; the text says what to change."""
-
-
-class Parts(Protocol):
-    """What a process of a worker needs of the composition root."""
-
-    @property
-    def store(self) -> Store:
-        """The database."""
-        ...
-
-    @property
-    def engine(self) -> Engine:
-        """Takes results to their executions."""
-        ...
 
 
 def attach(app: Celery, build: Callable[[Bell], Parts], settings: Settings) -> None:
@@ -102,50 +90,6 @@ def attach(app: Celery, build: Callable[[Bell], Parts], settings: Settings) -> N
     signals.worker_shutdown.connect(plugin.end, weak=False)
 
 
-class _Process:
-    """What one process works with: made on first use, after the fork, and never inherited."""
-
-    def __init__(self, plugin: _Plugin, build: Callable[[Bell], Parts], settings: Settings) -> None:
-        self.pid = os.getpid()
-        parts = build(plugin.bell)
-        self.outage = Outage()
-        worker = process_name()
-        self.leases = Leases(parts.store, worker, settings.lease_seconds, self.outage)
-        self.events = TaskEvents(plugin.app, plugin.hostname, plugin.wants_events)
-        self.desk = Desk(
-            worker=worker,
-            store=parts.store,
-            engine=parts.engine,
-            bell=plugin.bell,
-            leases=self.leases,
-            outage=self.outage,
-            claims=claims_of(worker, parts.store),
-            slice=Slice(settings.slice_seconds, settings.slice_tasks),
-            draining=plugin.draining,
-        )
-        self._plugin = plugin
-        self.pulse = Pulse(parts.store, worker, self._report, self.outage.began)
-        self.pulse.start()
-
-    def _report(self) -> Report:
-        failed_bells = self.desk.bell.failures if isinstance(self.desk.bell, CeleryBell) else 0
-        announced = self._plugin.announced()
-        if announced is None:
-            return Report(WorkerKind.CHILD, failed_bells=failed_bells)
-        return Report(
-            WorkerKind.WORKER,
-            self._plugin.slots(),
-            failed_bells=failed_bells,
-            serves=announced.routes,
-        )
-
-    def end(self) -> None:
-        self.leases.stop()
-        self.pulse.stop()
-        self.events.close()
-        self.desk.store.dispose()
-
-
 class _Plugin:
     """One application's connection to the engine."""
 
@@ -156,12 +100,15 @@ class _Plugin:
         self._build = build
         self._settings = settings
         self._lock = threading.Lock()
-        self._process: _Process | None = None
+        self._process: Process | None = None
+        self._events = TaskEvents(app, "", self.wants_events)
         self._serving: tuple[int, frozenset[str], Serving] | None = None
         self._watch: Watch | None = None
         self._announcer = 0
         self._announced: Serving | None = None
-        self.slots: Callable[[], int] = lambda: 1
+        self._slots: Callable[[], int] = lambda: 1
+        self._threads = False
+        """Whether several handlers run in one process."""
         self._tells: Callable[[], bool] = lambda: False
         # Shared with the children of a prefork pool, which hear no signals of the worker.
         self._flags = mmap.mmap(-1, 2)
@@ -182,25 +129,58 @@ class _Plugin:
         """Whether worker events about tasks are switched on."""
         return self._flags[_EVENTS] == 1
 
-    def _here(self) -> _Process:
+    def _here(self) -> Process:
         with self._lock:
             if self._process is None or self._process.pid != os.getpid():
                 self._serving = None
-                self._process = _Process(self, self._build, self._settings)
+                self._events = TaskEvents(self.app, self.hostname, self.wants_events)
+                self._process = Process(
+                    self._build(self.bell),
+                    self.bell,
+                    self._settings,
+                    role=self._role,
+                    draining=self.draining,
+                    hung=self._hung,
+                )
+                self._process.pulse.start()
             return self._process
 
-    def announced(self) -> Serving | None:
-        """What this process announces; None in a child of a pool."""
-        return self._announced if self._announcer == os.getpid() else None
+    def _role(self) -> Role:
+        """What this process is: the worker itself, or a child of its pool."""
+        if self._announcer != os.getpid():
+            return Role(WorkerKind.CHILD)
+        watch = self._watch
+        unhealthy = None if watch is None else watch.unhealthy
+        return Role(WorkerKind.WORKER, self._slots(), self._announced, unhealthy)
 
-    def _served(self, process: _Process, heard_on: str | None = None) -> Serving:
+    def _hung(self, _claim: Claim, given_up: int) -> None:
+        """Free the slot of a handler that hangs: with its process, if it has one of its own."""
+        if not self._threads:
+            os._exit(EXIT_HUNG)
+        slots = self._slots()
+        if 2 * given_up >= slots and not self.draining():
+            log.error("half of the slots hang: the worker drains and ends", slots=slots)
+            self._flags[_DRAINING] = 1
+            worker_state.should_stop = EXIT_HUNG
+            threading.Thread(target=self._leave, name="orchestrator end", daemon=True).start()
+
+    def _leave(self) -> None:
+        """End once nothing runs but what hangs: the pool would wait for that for ever."""
+        process = self._here()
+        until = time.monotonic() + LEAVE_SECONDS
+        while time.monotonic() < until and process.leases.running > process.leases.given_up:
+            time.sleep(LEAVE_POLL_SECONDS)
+        process.pulse.stop()
+        os._exit(EXIT_HUNG)
+
+    def _served(self, process: Process, heard_on: str | None = None) -> Serving:
         queues = frozenset(self.app.amqp.queues.consume_from)
         if heard_on is not None:
             queues |= {heard_on}
         with self._lock:
             known = self._serving
             if known is None or known[0] != process.pid or not queues <= known[1]:
-                served = _served(self.app, queues, self.hostname, process.events)
+                served = _served(self.app, queues, self.hostname, self._events)
                 known = self._serving = (process.pid, queues, Serving(served))
             return known[2]
 
@@ -211,6 +191,7 @@ class _Plugin:
         if sender.app is not self.app:
             return
         self.hostname = sender.hostname
+        self._threads = "thread" in str(sender.pool_cls)
         try:
             check(self.app, str(sender.pool_cls))
         except UnsuitableApplication as reason:  # signals swallow exceptions, but not this one
@@ -238,19 +219,19 @@ class _Plugin:
         """The worker consumes (for the first time, or again): announce, and look for work."""
         if sender.app is not self.app:
             return
-        self.slots = lambda: int(sender.pool.num_processes)
+        self._slots = lambda: int(sender.pool.num_processes)
         self._tells = lambda: _tells_of_tasks(sender)
         if self._watch is None:
             self._announcer = os.getpid()
             process = self._here()
-            self._looked(process)
             self._watch = Watch(
                 process.desk.store,
                 process.desk.worker,
                 self.bell,
                 lambda: self._looked(process),
-                lambda: self.slots() - len(worker_state.reserved_requests),
+                lambda: self._slots() - len(worker_state.reserved_requests),
                 process.outage,
+                self._slots,
             )
             self._watch.start()
 
@@ -270,8 +251,10 @@ class _Plugin:
         process, self._process = self._process, None
         if process is not None and process.pid == os.getpid():
             process.end()
+            self._events.close()
+            process.desk.store.dispose()
 
-    def _looked(self, process: _Process) -> Serving:
+    def _looked(self, process: Process) -> Serving:
         self._flags[_EVENTS] = 1 if self._tells() else 0
         self._announced = self._served(process)
         return self._announced

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import structlog
 
-from orchestrator.dispatch.leases import Leases
-from orchestrator.dispatch.outage import Outage
+from orchestrator.dispatch.process import Parts, Process, Role
 from orchestrator.dispatch.serving import registered_on
-from orchestrator.dispatch.slot import Desk, Slice, Slot, claims_of
+from orchestrator.dispatch.slot import Slot
 from orchestrator.dispatch.watch import Watch
-from orchestrator.engine import Engine
-from orchestrator.liveness import Pulse, process_name
 from orchestrator.settings import Settings
-from orchestrator.store import Report, Store, WorkerKind
+from orchestrator.store import Claim, WorkerKind
 
 log = structlog.get_logger(__name__)
 
@@ -27,6 +24,7 @@ THREADS: Final = 4
 """How many handlers run at once."""
 STOP_SECONDS: Final = 30.0
 """How long `stop` waits for the handlers that run."""
+STOP_POLL_SECONDS: Final = 0.01
 
 
 class LocalBell:
@@ -66,33 +64,31 @@ class LocalWorker:
 
     def __init__(
         self,
-        store: Store,
-        engine: Engine,
+        parts: Parts,
         bell: LocalBell,
         settings: Settings,
         threads: int = THREADS,
+        spent: Callable[[], None] = lambda: None,
     ) -> None:
-        outage = Outage()
-        worker = process_name()
+        """`spent` is called when half of the threads hang: nothing more is claimed."""
         self._bell = bell
-        self._leases = Leases(store, worker, settings.lease_seconds, outage)
-        self._desk = Desk(
-            worker=worker,
-            store=store,
-            engine=engine,
-            bell=bell,
-            leases=self._leases,
-            outage=outage,
-            claims=claims_of(worker, store),
-            slice=Slice(settings.slice_seconds, settings.slice_tasks),
-            draining=self._stopping,
-        )
+        self._spent = spent
         self._stopped = threading.Event()
         self._busy = 0
         self._busy_lock = threading.Lock()
         self._serving = registered_on(QUEUE)
-        self._watch = Watch(store, worker, bell, lambda: self._serving, self._free, outage)
-        self._pulse = Pulse(store, worker, self._report, outage.began)
+        self._process = Process(
+            parts, bell, settings, role=self._role, draining=self._stopped.is_set, hung=self._hung
+        )
+        self._watch = Watch(
+            parts.store,
+            self._process.desk.worker,
+            bell,
+            lambda: self._serving,
+            self._free,
+            self._process.outage,
+            lambda: threads,
+        )
         self._threads = [
             threading.Thread(target=self._work, name=f"orchestrator slot {n}", daemon=True)
             for n in range(threads)
@@ -101,9 +97,10 @@ class LocalWorker:
     def start(self) -> None:
         """Announce what is served, and begin."""
         self._serving = registered_on(QUEUE)
-        self._pulse.start()
-        self._desk.store.announce(self._desk.worker, self._serving.announcements())
-        self._desk.engine.routes.forget()
+        desk = self._process.desk
+        self._process.pulse.start()
+        desk.store.announce(desk.worker, self._serving.announcements())
+        desk.engine.routes.forget()
         for thread in self._threads:
             thread.start()
         self._watch.start()
@@ -114,24 +111,29 @@ class LocalWorker:
         self._watch.stop()
         self._bell.close()
         until = time.monotonic() + STOP_SECONDS
-        for thread in [thread for thread in self._threads if thread.ident is not None]:
-            thread.join(max(0.0, until - time.monotonic()))
-        if any(thread.is_alive() for thread in self._threads):
+        started = [thread for thread in self._threads if thread.ident is not None]
+        while any(thread.is_alive() for thread in started) and time.monotonic() < until:
+            if 0 < self._busy <= self._process.leases.given_up:
+                break  # nobody else is left
+            time.sleep(STOP_POLL_SECONDS)
+        if any(thread.is_alive() for thread in started):
             log.warning("handlers still run; their tasks will be delivered again")
-        self._leases.stop()
-        self._pulse.stop()
+        self._process.end()
 
-    def _report(self) -> Report:
-        return Report(WorkerKind.WORKER, len(self._threads), serves=self._serving.routes)
+    def _role(self) -> Role:
+        return Role(WorkerKind.WORKER, len(self._threads), self._serving, self._watch.unhealthy)
 
-    def _stopping(self) -> bool:
-        return self._stopped.is_set()
+    def _hung(self, _claim: Claim, given_up: int) -> None:
+        if 2 * given_up >= len(self._threads):
+            log.error("half of the slots hang: the worker claims nothing more")
+            self._stopped.set()
+            self._spent()
 
     def _free(self) -> int:
         return len(self._threads) - self._busy
 
     def _work(self) -> None:
-        slot = Slot(self._desk, self._serving)
+        slot = Slot(self._process.desk, self._serving)
         while self._bell.hear():
             self._count(1)
             try:

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 import structlog
 
+from orchestrator.dispatch.company import LONELY, OTHERS, Company, Welcome
 from orchestrator.dispatch.leases import Leases
 from orchestrator.dispatch.outage import Outage
 from orchestrator.dispatch.serving import Serving
@@ -62,28 +63,73 @@ class Desk:
     leases: Leases
     outage: Outage
     slice: Slice
+    company: Company
     claims: Group[Wish, Claim | None]
     draining: Callable[[], bool]
     """Whether the worker is ending: what runs is finished, nothing new is claimed."""
 
 
-def claims_of(worker: str, store: Store) -> Group[Wish, Claim | None]:
+def claims_of(worker: str, store: Store, company: Company) -> Group[Wish, Claim | None]:
     """Slots of a process that look at the same time claim together, queue by queue."""
+    return Group(_Claims(worker, store, company).all, CLAIMED_TOGETHER)
 
-    def claim_all(wishes: list[Wish]) -> list[Claim | None]:
-        found = {
-            (queue, serving): store.claim(
-                worker,
-                [queue],
-                serving.on_queue(queue),
-                limit=slots,
-                at_most_once=serving.at_most_once,
-            )
-            for (queue, serving), slots in Counter(wishes).items()
-        }
-        return [found[wish].pop(0) if found[wish] else None for wish in wishes]
 
-    return Group(claim_all, CLAIMED_TOGETHER)
+class _Claims:
+    def __init__(self, worker: str, store: Store, company: Company) -> None:
+        self._worker = worker
+        self._store = store
+        self._company = company
+
+    def all(self, wishes: list[Wish]) -> list[Claim | None]:
+        """Claim for as many slots as may have something now."""
+        _, serving = wishes[0]
+        welcome = self._company.welcome(
+            len(wishes), lambda: self._store.waits_alone(serving.queues, serving.resources)
+        )
+        if welcome is LONELY:
+            claims = self._claim(sorted(serving.queues), serving, serving.resources, 1, LONELY)
+            self._company.open()
+            if claims:
+                return [claims[0], *self._refused(wishes[1:])]
+            welcome = OTHERS
+        if welcome is None:
+            return self._refused(wishes)
+        found: dict[Wish, list[Claim]] = {}
+        for wish, slots in Counter(wishes).items():
+            queue, serving = wish
+            try:
+                found[wish] = self._claim([queue], serving, serving.on_queue(queue), slots, welcome)
+            except StoreUnavailable:
+                if not any(found.values()):
+                    raise
+                break  # what is claimed runs; the others look again
+        return [found[wish].pop(0) if found.get(wish) else None for wish in wishes]
+
+    def _claim(
+        self,
+        queues: list[str],
+        serving: Serving,
+        resources: frozenset[str],
+        slots: int,
+        welcome: Welcome,
+    ) -> list[Claim]:
+        claims = self._store.claim(
+            self._worker,
+            queues,
+            resources,
+            limit=slots,
+            at_most_once=serving.at_most_once,
+            lost_from=welcome.lost_from,
+            lost_to=welcome.lost_to,
+        )
+        for claim in claims:
+            self._company.took(claim)
+        return claims
+
+    def _refused(self, wishes: list[Wish]) -> list[Claim | None]:
+        for queue, _ in wishes:
+            self._company.refuse(queue)
+        return [None] * len(wishes)
 
 
 class Slot:
@@ -108,7 +154,8 @@ class Slot:
         view: View | None = None
         while claim is not None:
             spent.tasks += 1
-            handled = self._run(claim, view, self._claimant if spent.goes_on() else None)
+            goes_on = spent.goes_on() and not self._desk.company.closing
+            handled = self._run(claim, view, self._claimant if goes_on else None)
             claim, view = self._kept(handled.claim), handled.view
             if claim is None and late and spent.goes_on():
                 claim = self._claim(queue)
@@ -136,10 +183,20 @@ class Slot:
             self._desk.store.release(self._desk.worker, [claim])
         except StoreUnavailable as away:  # its lease will lapse
             self._desk.outage.began(away)
+        self._desk.company.left(claim)
         self._desk.bell.ring({self._serving.handler(claim.resource).queue: 1})
         return None
 
     def _run(self, claim: Claim, view: View | None, claimant: Claimant | None) -> Handled:
+        try:
+            handled = self._done(claim, view, claimant)
+            if handled.claim is not None:
+                self._desk.company.took(handled.claim)
+            return handled
+        finally:
+            self._desk.company.left(claim)
+
+    def _done(self, claim: Claim, view: View | None, claimant: Claimant | None) -> Handled:
         served = self._serving.handler(claim.resource)
         started_at = self._desk.store.now()
         with self._desk.leases.held(claim) as lost:

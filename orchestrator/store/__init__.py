@@ -5,6 +5,7 @@ everything that is SQL is here, and nothing else. Decides nothing: what it reads
 values of floor 2. Every write is guarded, so that repeating one is harmless.
 """
 
+from orchestrator.store.claim import LONELY_FROM
 from orchestrator.store.database import Connecting
 from orchestrator.store.errors import (
     GroupBroken,
@@ -41,6 +42,7 @@ from orchestrator.store.values import (
 
 __all__ = [
     "LEASE_SECONDS",
+    "LONELY_FROM",
     "ActivityRow",
     "Announcement",
     "Claim",

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
     Float,
     Integer,
+    Select,
     Update,
+    and_,
     bindparam,
     case,
     literal,
@@ -26,13 +28,16 @@ from sqlalchemy import (
 from orchestrator.store.database import Database
 from orchestrator.store.moment import current_moment, later
 from orchestrator.store.rows import FRAME_COLUMNS, Values, progress_of, read_frame
-from orchestrator.store.tables import READY, executions, frames
+from orchestrator.store.tables import LONELY, READY, executions, frames
 from orchestrator.store.values import Claim
 from orchestrator.store.wanted import TEXT, listed, one_of
 
+LONELY_FROM: Final = 2
+"""A task that was lost so often is claimed by whom runs nothing else, and alone."""
 CLOCK_LEAD_SECONDS: Final = 1.0
 """How far `ready_at`, an upper bound made in another process, may be ahead of the database."""
 
+_MOST: Final = 2**31 - 1
 _now: Final = current_moment()
 _beat: Final = later(_now, frames.c.heartbeat_seconds)
 
@@ -57,6 +62,7 @@ def claim_statement(dialect: str) -> Update:
             frames.c.queue == bindparam("at_queue"),
             one_of(dialect, frames.c.resource, "served", TEXT),
             frames.c.ready_at <= later(_now, lead),
+            frames.c.deliveries.between(bindparam("lost_from"), bindparam("lost_to")),
         )
         .order_by(frames.c.ready_at)
         .limit(bindparam("most", type_=Integer()))
@@ -92,14 +98,17 @@ def claim(  # each is a part of what a worker is
     limit: int,
     at_most_once: Collection[str],
     lease_seconds: float,
+    lost: tuple[int, int | None],
 ) -> list[Claim]:
-    """Claim ready tasks, queue by queue, those ready longest first."""
+    """Claim ready tasks that were lost so often, queue by queue, those ready longest first."""
     claims: list[Claim] = []
     parameters: dict[str, object] = {
         "served": listed(database.dialect, sorted(resources_served)),
         "at_most_once": listed(database.dialect, sorted(at_most_once)),
         "worker": worker,
         "lease": lease_seconds,
+        "lost_from": lost[0],
+        "lost_to": _MOST if lost[1] is None else lost[1],
     }
     statement = claim_statement(database.dialect)
     durable = any(resource in at_most_once for resource in resources_served)
@@ -128,3 +137,50 @@ def _claim(worker: str, row: Values) -> Claim | None:
         task=frame.task,
         progress=progress_of(values),
     )
+
+
+@cache
+def _waits(dialect: str, condition: ColumnElement[bool]) -> Select[Any]:
+    return (
+        select(literal(1))
+        .where(
+            condition,
+            one_of(dialect, frames.c.queue, "queues", TEXT),
+            one_of(dialect, frames.c.resource, "served", TEXT),
+        )
+        .limit(1)
+    )
+
+
+_LONG: Final = and_(READY, frames.c.ready_at <= later(_now, -bindparam("seconds", type_=Float())))
+
+
+def waits_alone(
+    database: Database, queues: Collection[str], resources_served: Collection[str]
+) -> bool:
+    """Tell whether a task waits that must run alone."""
+    return _found(database, LONELY, queues, resources_served)
+
+
+def waits_long(
+    database: Database, queues: Collection[str], resources_served: Collection[str], seconds: float
+) -> bool:
+    """Tell whether a task has been ready for longer than so many seconds."""
+    return _found(database, _LONG, queues, resources_served, seconds=seconds)
+
+
+def _found(
+    database: Database,
+    condition: ColumnElement[bool],
+    queues: Collection[str],
+    resources_served: Collection[str],
+    **values: object,
+) -> bool:
+    parameters = {
+        **values,
+        "queues": listed(database.dialect, sorted(queues)),
+        "served": listed(database.dialect, sorted(resources_served)),
+    }
+    with database.reading() as connection:
+        found = connection.execute(_waits(database.dialect, condition), parameters).first()
+    return found is not None

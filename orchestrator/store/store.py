@@ -151,8 +151,13 @@ class Store:
         limit: int,
         at_most_once: Collection[str] = frozenset(),
         lease_seconds: float | None = None,
+        lost_from: int = 0,
+        lost_to: int | None = None,
     ) -> list[Claim]:
-        """Claim up to `limit` tasks of `resources` that are ready in `queues`, oldest first."""
+        """Claim up to `limit` tasks of `resources` that are ready in `queues`, oldest first.
+
+        Only those that were lost so often, from and to.
+        """
         return claim.claim(
             self._ready(),
             worker,
@@ -161,7 +166,18 @@ class Store:
             limit=limit,
             at_most_once=at_most_once,
             lease_seconds=self.lease_seconds if lease_seconds is None else lease_seconds,
+            lost=(lost_from, lost_to),
         )
+
+    def waits_alone(self, queues: Collection[str], resources: Collection[str]) -> bool:
+        """Tell whether a task of `resources` waits that was lost so often that it runs alone."""
+        return claim.waits_alone(self._ready(), queues, resources)
+
+    def waits_long(
+        self, queues: Collection[str], resources: Collection[str], seconds: float
+    ) -> bool:
+        """Tell whether a task of `resources` has been ready in `queues` for longer than that."""
+        return claim.waits_long(self._ready(), queues, resources, seconds)
 
     def renew(self, worker: str, claims: Sequence[Claim]) -> list[Claim]:
         """Extend the leases of claims; return those that are lost."""

@@ -35,7 +35,7 @@ class House:
         self.settings = Settings(database_url=url, **settings)
         self.bell = LocalBell()
         self.parts, self.scheduler = main.scheduler(self.settings, self.bell)
-        self.worker = LocalWorker(self.parts.store, self.parts.engine, self.bell, self.settings)
+        self.worker = LocalWorker(self.parts, self.bell, self.settings)
 
     def serve(self, function: Callable[..., object], **options: Any) -> str:
         """Register a handler; the name of a machine whose one state it is."""

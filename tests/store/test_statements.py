@@ -107,6 +107,10 @@ def _operations(store: Store, number: int, child: str) -> Iterator[_Operation]:
     yield _Operation("ready", store.ready)
     yield _Operation("assign queues", store.assign_queues)
     yield _Operation("unserved", store.unserved)
+    served = [samples.QUEUE], [samples.RESOURCE]
+    yield _Operation("waits alone", lambda: store.waits_alone(*served))
+    yield _Operation("waits long", lambda: store.waits_long(*served, 30.0))
+    yield _Operation("bury", store.bury)
     yield _Operation("commit", lambda: _move(store, key))
     yield _Operation("locked", lambda: _move_locked(store, key))
     yield _Operation("find", lambda: store.find(samples.MACHINE, "n77"))
