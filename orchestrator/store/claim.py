@@ -17,7 +17,6 @@ from sqlalchemy import (
     Integer,
     Select,
     Update,
-    and_,
     bindparam,
     case,
     literal,
@@ -140,11 +139,11 @@ def _claim(worker: str, row: Values) -> Claim | None:
 
 
 @cache
-def _waits(dialect: str, condition: ColumnElement[bool]) -> Select[Any]:
+def _waits_alone(dialect: str) -> Select[Any]:
     return (
-        select(literal(1))
+        select(frames.c.queue)
         .where(
-            condition,
+            LONELY,
             one_of(dialect, frames.c.queue, "queues", TEXT),
             one_of(dialect, frames.c.resource, "served", TEXT),
         )
@@ -152,35 +151,43 @@ def _waits(dialect: str, condition: ColumnElement[bool]) -> Select[Any]:
     )
 
 
-_LONG: Final = and_(READY, frames.c.ready_at <= later(_now, -bindparam("seconds", type_=Float())))
+@cache
+def _oldest(dialect: str) -> Select[Any]:
+    return (
+        select(frames.c.ready_at <= later(_now, -bindparam("seconds", type_=Float())))
+        .where(
+            READY,
+            frames.c.queue == bindparam("at_queue"),
+            one_of(dialect, frames.c.resource, "served", TEXT),
+        )
+        .order_by(frames.c.ready_at)
+        .limit(1)
+    )
 
 
 def waits_alone(
     database: Database, queues: Collection[str], resources_served: Collection[str]
 ) -> bool:
     """Tell whether a task waits that must run alone."""
-    return _found(database, LONELY, queues, resources_served)
+    parameters = {
+        "queues": listed(database.dialect, sorted(queues)),
+        "served": listed(database.dialect, sorted(resources_served)),
+    }
+    with database.reading() as connection:
+        found = connection.execute(_waits_alone(database.dialect), parameters).first()
+    return found is not None
 
 
 def waits_long(
     database: Database, queues: Collection[str], resources_served: Collection[str], seconds: float
 ) -> bool:
     """Tell whether a task has been ready for longer than so many seconds."""
-    return _found(database, _LONG, queues, resources_served, seconds=seconds)
-
-
-def _found(
-    database: Database,
-    condition: ColumnElement[bool],
-    queues: Collection[str],
-    resources_served: Collection[str],
-    **values: object,
-) -> bool:
-    parameters = {
-        **values,
-        "queues": listed(database.dialect, sorted(queues)),
-        "served": listed(database.dialect, sorted(resources_served)),
-    }
+    served = listed(database.dialect, sorted(resources_served))
     with database.reading() as connection:
-        found = connection.execute(_waits(database.dialect, condition), parameters).first()
-    return found is not None
+        return any(
+            connection.execute(
+                _oldest(database.dialect),
+                {"at_queue": queue, "served": served, "seconds": seconds},
+            ).scalar()
+            for queue in queues
+        )

@@ -186,8 +186,8 @@ def _columns(execute: Callable[[str], Any], table: str) -> list[str]:
     return [column[0] for column in execute(f"SELECT * FROM {table} LIMIT 0").description]  # noqa: S608
 
 
-_SMALL = re.compile(" on (resources|workers)")
-"""Tables with a row per resource or process."""
+_SMALL = re.compile(" on (resources|workers|pg_database)")
+"""Tables with a row per resource, process or database."""
 
 
 def test_no_statement_reads_a_whole_table_of_postgres(postgres_url: str) -> None:
