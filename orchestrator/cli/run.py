@@ -63,7 +63,10 @@ def _beginning(service: Orchestrator, start: StartedExecution) -> str:
 
 def _interrupted(start: StartedExecution, data: Path) -> str:
     name = start.address.partition(":")[2]
-    return f"interrupted; the same command with --name {name} --data {quote(str(data))} goes on"
+    return (
+        f"interrupted; the same command with --name {name} --data {quote(str(data))} goes on. "
+        "What runs now is finished first; Ctrl-C again leaves it."
+    )
 
 
 def _end(service: Orchestrator, address: str, json: bool) -> int:
