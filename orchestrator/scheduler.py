@@ -172,14 +172,18 @@ class LostWorkers:
         self._forgot_at = time.monotonic()
         self.patience = Patience()
 
-    def tick(self) -> None:
-        """Make lost tasks ready again; those that may not be are events of their executions."""
+    def tick(self) -> bool:
+        """Make lost tasks ready again; those that may not be are events of their executions.
+
+        Returns False while nobody may be called lost.
+        """
         leases = not self.patience.lasts(self._store.lease_seconds)
         beats = not self.patience.lasts(BEATS_TRUSTED_SECONDS)
         if beats:
             self._bury()
         if beats or leases:
             self._lapse(leases=leases)
+        return beats or leases
 
     def _bury(self) -> None:
         dead = self._store.bury(self._name)
@@ -206,16 +210,19 @@ class _Guard:
         self._lock = threading.Lock()
         self._away = False
 
-    def run(self, name: str, tick: Callable[[], None]) -> None:
-        """Run a tick; whatever it raises, the next one goes on."""
+    def run(self, name: str, tick: Callable[[], bool | None]) -> None:
+        """Run a tick; whatever it raises, the next one goes on.
+
+        A tick that returns False has asked the database nothing: it cannot tell that it is back.
+        """
         try:
-            tick()
+            asked = tick() is not False
         except StoreUnavailable as reason:
             self.failed(reason)
         except Exception:  # a message loop: logged, and the next tick goes on
             log.exception("a tick failed", tick=name)
         else:
-            if self._turns(away=False):
+            if asked and self._turns(away=False):
                 log.warning("the database is back")
 
     def failed(self, reason: StoreUnavailable) -> None:
@@ -283,7 +290,7 @@ class Scheduler:
     def _report(self) -> Report:
         return Report(WorkerKind.SCHEDULER, failed_bells=int(getattr(self.bell, "failures", 0)))
 
-    def _add(self, name: str, tick: Callable[[], None], seconds: float) -> None:
+    def _add(self, name: str, tick: Callable[[], bool | None], seconds: float) -> None:
         self._ticks.add_job(
             self._guard.run,
             "interval",
