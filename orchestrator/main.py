@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from orchestrator.dispatch.local import LocalWorker
     from orchestrator.scheduler import Scheduler
+    from orchestrator.simulation import Simulation
 
 log = structlog.get_logger(__name__)
 
@@ -241,6 +242,14 @@ def _load(module: str) -> None:
         importlib.import_module(module)
     except Exception as error:  # the import of foreign code: nothing else may be assumed
         raise NoSuchHandlers(module, error) from error
+
+
+def simulation(first: int, seeds: int, *, logging: bool) -> Simulation:
+    """Everything from the engine down under seeded faults; iterate over it to run it."""
+    from orchestrator.simulation import Simulation
+
+    logs.configure("critical")  # what is simulated to go wrong is no news
+    return Simulation(first, seeds, logging=logging)
 
 
 def join(app: Celery, settings: Settings | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from orchestrator.cli.errors import EXIT_WRONG_USE, answered, wrong_use
+from orchestrator.cli.errors import EXIT_FAILED, EXIT_WRONG_USE, answered, wrong_use
 
 if TYPE_CHECKING:
     from orchestrator.asl.diagnostics import Finding
@@ -203,6 +203,30 @@ def upgrade(database_url: DatabaseUrl = None, json: Json = False) -> None:
 
     with answered():
         printing.upgraded(composition.upgrade(composition.settings(database_url)), json)
+
+
+@app.command()
+def simulate(
+    seed: Annotated[int, typer.Option("--seed", help="The first seed.", min=0)] = 1,
+    seeds: Annotated[int, typer.Option("--seeds", help="How many seeds.", min=1)] = 1,
+    log: Annotated[bool, typer.Option("--log", help="Say everything that happens.")] = False,
+    json: Json = False,
+) -> None:
+    """Run the engine under seeded faults: crashes, lost bells, cut wires; exit 1 if it errs."""
+    from orchestrator import main as composition
+    from orchestrator.cli import printing
+
+    simulation = composition.simulation(seed, seeds, logging=log)
+    for report in simulation:
+        for line in () if json else report.lines():
+            print(line)
+    summary = simulation.summary
+    if json:
+        printing.emit(summary.value())
+    elif seeds > 1:
+        print("\n".join(summary.lines()))
+    if not summary.passed:
+        raise typer.Exit(EXIT_FAILED)
 
 
 def machine_name(file: Path) -> str:

@@ -279,8 +279,8 @@ class Database:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Wait for this thread's turn to write; PostgreSQL has no need of it."""
-        if self.dialect != "sqlite":
+        """Wait for this thread's turn to write; PostgreSQL and simulations need no such line."""
+        if self.dialect != "sqlite" or self.surroundings.engines is not None:
             yield
             return
         turn = slots.turn(self._path)

@@ -80,7 +80,11 @@ class _Connection(sqlite3.Connection):
 
     def commit(self) -> None:
         if self.in_transaction:
-            self.wire.committing()
+            try:
+                self.wire.committing()
+            except BaseException:
+                super().rollback()  # as a database does whose client is gone
+                raise
             super().commit()
             self.wire.committed()
 

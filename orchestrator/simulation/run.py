@@ -1,0 +1,344 @@
+"""Runs seeds: each is a deployment, a few executions, and everything that may go wrong."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from orchestrator.asl import definition
+from orchestrator.asl.document import Json
+from orchestrator.asl.machine import Machine
+from orchestrator.engine import Start
+from orchestrator.execution.payload import Payload
+from orchestrator.simulation.bells import Broker
+from orchestrator.simulation.case import Case
+from orchestrator.simulation.chance import Chance
+from orchestrator.simulation.checks import Story
+from orchestrator.simulation.door import Call, Doors, another_input
+from orchestrator.simulation.machines import draw_case, draw_limits
+from orchestrator.simulation.model import Ending, Model
+from orchestrator.simulation.parts import LEASE_SECONDS, Deployment
+from orchestrator.simulation.sometimes import Sometimes
+from orchestrator.simulation.ticks import Schedulers
+from orchestrator.simulation.troubles import Troubles
+from orchestrator.simulation.wire import FaultyWire
+from orchestrator.simulation.worker import Worker
+from orchestrator.simulation.world import SECOND, Process, Rates, World
+from orchestrator.store import Store
+from orchestrator.store.simulated import SimulatedDatabase
+
+MEMORY: Final = Path("/dev/shm")  # noqa: S108  # a folder in memory, where there is one
+LONGEST_SECONDS: Final = 6_000
+"""How long an execution may go on once nothing goes wrong any more."""
+LOOKED_AFTER: Final = 8
+"""Steps between two looks whether all has ended."""
+ENOUGH_SEEDS: Final = 200
+"""From so many on, every `Sometimes` must have happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What became of one seed."""
+
+    seed: int
+    faults: tuple[str, ...]
+    counts: Counter[Sometimes]
+    log: tuple[str, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what people read: the log, if it was kept, and every fault."""
+        yield from self.log
+        if self.faults:
+            yield f"seed {self.seed} failed; see `orchestrator simulate --seed {self.seed} --log`"
+            yield from (f"    {fault}" for fault in self.faults)
+
+    def value(self) -> Json:
+        """Return the same for programs."""
+        return {"seed": self.seed, "faults": list(self.faults)}
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of all seeds so far."""
+
+    seeds: int = 0
+    failed: list[Report] = field(default_factory=list)
+    counts: Counter[Sometimes] = field(default_factory=Counter)
+
+    def add(self, report: Report) -> None:
+        """Take one more in."""
+        self.seeds += 1
+        self.counts += report.counts
+        if report.faults:
+            self.failed.append(report)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing has happened that must not, and everything that must."""
+        return not self.failed and not self.never
+
+    @property
+    def never(self) -> list[Sometimes]:
+        """What has never happened, though there were enough seeds for it."""
+        if self.seeds < ENOUGH_SEEDS:
+            return []
+        return [what for what in Sometimes if not self.counts[what]]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what people read."""
+        yield f"{self.seeds} seeds, {len(self.failed)} failed"
+        for what in Sometimes:
+            yield f"{self.counts[what]:8}  {what}"
+        yield from (f"It has never happened that {what}." for what in self.never)
+
+    def value(self) -> Json:
+        """Return the same for programs."""
+        counts: dict[str, Json] = {what.value: self.counts[what] for what in Sometimes}
+        never: list[Json] = [what.value for what in self.never]
+        failed: list[Json] = [report.value() for report in self.failed]
+        return {"seeds": self.seeds, "failed": failed, "counts": counts, "never": never}
+
+
+class Simulation:
+    """So many seeds, one after the other: iterate over it to run them."""
+
+    def __init__(self, first: int, seeds: int = 1, *, logging: bool = False) -> None:
+        self.summary = Summary()
+        """What became of those that have run."""
+        self._seeds = range(first, first + seeds)
+        self._logging = logging
+
+    def __iter__(self) -> Iterator[Report]:
+        with _bench() as bench:
+            for seed in self._seeds:
+                report = bench.run(seed, logging=self._logging)
+                self.summary.add(report)
+                yield report
+
+
+@contextmanager
+def _bench() -> Iterator[_Bench]:
+    folder = MEMORY if MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="orchestrator-", dir=folder) as made:
+        bench = _Bench(Path(made) / "simulated.db")
+        try:
+            yield bench
+        finally:
+            bench.close()
+
+
+class _Bench:
+    """The database and its wire, which the seeds use one after the other."""
+
+    def __init__(self, path: Path) -> None:
+        self._wire = FaultyWire()
+        self._world = World(Chance(0), Rates(), logging=False)
+        self._database = SimulatedDatabase(
+            path,
+            self._wire,
+            lambda: self._world.microseconds(),  # noqa: PLW0108  # of the world of the moment
+            lambda: self._world.monotonic(),  # noqa: PLW0108
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._database.close()
+
+    def run(self, seed: int, *, logging: bool) -> Report:
+        """Run one seed."""
+        chance = Chance(seed)
+        world = self._world = World(chance, _rates(chance), logging=logging)
+        self._wire.world = world
+        self._database.empty()
+        limits = draw_limits(chance)
+        schedulers = Schedulers(world)
+        deployment = Deployment(world, self._database, Broker(world), limits, schedulers.wake)
+        observer = self._database.store(limits, LEASE_SECONDS)
+        run = _Run(world, deployment, schedulers, observer)
+        run.go()
+        return Report(seed, tuple(world.faults), world.counts, tuple(world.log))
+
+
+def _rates(chance: Chance) -> Rates:
+    """Draw how bad a world it is."""
+    return Rates(
+        overtaken=chance.one_of((0.0, 0.1, 0.3, 0.6)),
+        killed=chance.one_of((0.0, 0.005, 0.02, 0.05)),
+        cut=chance.one_of((0.0, 0.01, 0.05)),
+        bell_lost=chance.one_of((0.0, 0.1, 0.5, 1.0)),
+        bell_doubled=chance.one_of((0.0, 0.3)),
+        bell_seconds=chance.one_of((0.01, 0.5, 3.0)),
+        troubles_seconds=chance.one_of((2.0, 5.0, 15.0)),
+    )
+
+
+class _Run:
+    """One seed's deployment, from its start until everything has ended."""
+
+    def __init__(
+        self, world: World, deployment: Deployment, schedulers: Schedulers, observer: Store
+    ) -> None:
+        self._world = world
+        self._observer = observer
+        self._doors = Doors(world)
+        self._workers: dict[Process, Worker] = {}
+        self._cases: dict[str, Case] = {}
+        self._machines: dict[str, Machine] = {}
+        self._calls: list[Call] = []
+        self._processes = [
+            *(self._worker(n, deployment) for n in range(world.chance.whole(1, 3))),
+            *(
+                Process(world, f"ticks {n}", partial(schedulers.make, deployment=deployment))
+                for n in range(2)
+            ),
+            *(
+                Process(world, f"door {n}", partial(self._doors.make, deployment=deployment))
+                for n in range(2)
+            ),
+        ]
+        self._troubles = Troubles(
+            world=world,
+            store=observer,
+            processes=self._processes,
+            workers=self._workers,
+            doors=self._doors,
+            stops=world.chance.happens(0.25),
+        )
+        for n in range(world.chance.whole(1, 3)):
+            self._plan(f"m{n}", draw_case(world.chance, deployment.limits))
+
+    def _worker(self, number: int, deployment: Deployment) -> Process:
+        def make(process: Process) -> Worker:
+            worker = self._workers[process] = Worker(process, deployment, self._cases)
+            return worker
+
+        return Process(self._world, f"worker {number}", make)
+
+    def _plan(self, name: str, case: Case) -> None:
+        parsed = definition.parse(case.text, case.limits)
+        if parsed.machine is None:
+            self._world.blame(f"no machine: {parsed.findings[0]}: {case.text}")
+            return
+        revision = self._observer.put_machine(name, case.text)
+        self._cases[name] = case
+        self._machines[name] = parsed.machine
+        self._world.say("machine", f"{name}: {case.text}")
+        start = Start(name, revision.id, f"{name}-1", Payload.of(case.input))
+        self._calls.append(Call(start))
+        chance = self._world.chance
+        self._world.later(
+            chance.one_of((0.0, 0.0, 2.0)), partial(self._doors.call, self._calls[-1])
+        )
+        if chance.happens(0.3):
+            self._world.later(chance.between(0.0, 9.0), partial(self._doors.call, Call(start)))
+        if chance.happens(0.2):
+            self._world.later(chance.between(9.0, 12.0), partial(self._contest, start))
+
+    def _contest(self, start: Start) -> None:
+        """Ask for a name that is known to be taken, with another input."""
+        if start.name in self._world.ledger.started:
+            self._doors.call(Call(another_input(start), other_input=True))
+
+    # -- from the start to the end ---------------------------------------------------------------
+
+    def go(self) -> None:
+        """Run until everything has ended, and judge it."""
+        world = self._world
+        for process in self._processes:
+            world.later(world.chance.one_of((0.0, 0.0, 1.0, 4.0)), process.start)
+        world.later(0.5, self._troubles.begin)
+        calm_at = int(world.chance.between(6.0, 40.0) * SECOND)
+        steps = 0
+        while not world.faults and world.go_on():
+            steps += 1
+            if not self._troubles.over and world.elapsed >= calm_at:
+                self._calm()
+            if self._troubles.over and steps % LOOKED_AFTER == 0 and self._all_ended():
+                break
+            if world.elapsed > calm_at + LONGEST_SECONDS * SECOND:
+                world.blame(f"it never ends: {self._open()}")
+        if not world.faults:
+            self._judge()
+
+    def _calm(self) -> None:
+        world = self._world
+        world.say("", "nothing goes wrong from now on")
+        world.rates = world.rates.calmed()
+        world.away_until = 0
+        self._troubles.over = True
+
+    def _all_ended(self) -> bool:
+        return all(call.answered for call in self._doors.calls) and not self._open()
+
+    def _open(self) -> list[str]:
+        started = self._world.ledger.started
+        if not all(call.answered for call in self._calls):
+            return ["not all are started"]
+        open_now = []
+        for name, number in started.items():
+            execution = self._observer.execution(number)
+            if execution is None or execution.ended_at is None:
+                open_now.append(f"{name}: {self._observer.frames(number)}")
+        return open_now
+
+    # -- the judgement ---------------------------------------------------------------------------
+
+    def _judge(self) -> None:
+        for name, number in self._world.ledger.started.items():
+            story = self._story(number)
+            if story is None:
+                self._world.blame(f"{name} is not there")
+                continue
+            for fault in story.faults():
+                self._world.blame(f"{name}: {fault}")
+            for what in story.sometimes():
+                self._world.count(what)
+            if (
+                any(event.type == "ExecutionAborted" for event in story.history)
+                != (number in self._world.ledger.stopped)
+                and not self._stop_is_unknown()
+            ):
+                self._world.blame(f"{name}: who stopped it?")
+            if story.case.exact:
+                self._compare(name, story)
+
+    def _stop_is_unknown(self) -> bool:
+        return bool(self._world.counts[Sometimes.COMMIT_UNKNOWN_STOOD]) or bool(
+            self._world.counts[Sometimes.KILLED_AFTER_COMMIT]
+        )
+
+    def _story(self, number: int) -> Story | None:
+        store = self._observer
+        execution = store.execution(number)
+        if execution is None:
+            return None
+        history = store.history(number, limit=100_000)
+        return Story(
+            execution=execution,
+            machine=self._machines[execution.machine],
+            case=self._cases[execution.machine],
+            history=history,
+            output=store.output(number),
+            frames=store.frames(number),
+            runs=self._world.ledger.runs_of(number),
+        )
+
+    def _compare(self, name: str, story: Story) -> None:
+        """Compare an ending with the model's, unless an accident has had a hand in it."""
+        if story.accidents():
+            return
+        ours = Ending.of(story.execution, story.output)
+        model = Model(story.case, story.machine).ending()
+        self._world.say(name, f"{ours}")
+        if ours != model:
+            self._world.blame(f"{name}: {ours}, but the model says {model}")
+        elif ours.error is None:
+            self._world.count(Sometimes.FOLLOWED_MODEL)
+        else:
+            self._world.count(Sometimes.FAILED_AS_MODEL)
