@@ -19,8 +19,9 @@ from sqlalchemy import Connection, Engine, event
 
 FILE: Final = "COUNTING_FILE"
 COMMIT: Final = "COMMIT"
-LOOK_OUTS: Final = frozenset({"orchestrator watch", "orchestrator leases"})
-"""Threads of workers that announce, look for ready tasks, beat and renew leases."""
+LOOK_OUT: Final = "orchestrator "
+"""The names of our own threads, which announce, look for ready tasks, beat, renew leases and listen,
+begin so: what handles a Task runs in the threads of Celery's pools."""
 
 
 @dataclass(frozen=True, slots=True)
