@@ -200,6 +200,9 @@ def rests_on(frame: Frame, unserved: Sequence[str]) -> str:
             return f"waits until {moment(frame.wake_at)}{again}"
         case RestsOn.CHILDREN:
             return "waits for its branches"
+        case RestsOn.CALL:
+            until = f", at the latest until {moment(frame.wake_at)}" if frame.wake_at else ""
+            return f"waits for a call{until}"
         case RestsOn.CALLBACK:
             return "waits until somebody sends its task token"
         case RestsOn.EXECUTION:

@@ -105,7 +105,7 @@ def _wake(transition: Transition, event: MomentDue) -> None:
             report(transition, thread, event)
         case RestsOn.CHILDREN:
             admit_more(transition, thread)
-        case RestsOn.CLOCK | None:
+        case RestsOn.CLOCK | RestsOn.CALL | None:
             go_on(transition, thread)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from orchestrator.execution.call import Call
 from orchestrator.execution.commands import Command
 from orchestrator.execution.frame import Execution, Fork, Frame, Scope
 from orchestrator.execution.history import HistoryEvent
@@ -31,6 +32,12 @@ class View:
     """By the id of the frame that rests on the fork."""
     below: frozenset[str] = frozenset()
     input: Payload | None = None
+    calls: tuple[Call, ...] | None = None
+    """The kept calls in their order; None: not read, which matters only if there are some."""
+    effects: frozenset[str] = frozenset()
+    """The frames whose effects that have not ended are all among `frames`."""
+    waiting: Mapping[str, bool] = field(default_factory=dict)
+    """By prefix: whether some frame under it rests on a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,12 @@ class Missing:
     """Prefixes `FRAME/E.`: all frames under them (a join, a cancelled fork)."""
     all_frames: bool = False
     """Every frame of the execution (it ends while several are open)."""
+    calls: bool = False
+    """The kept calls."""
+    effects: tuple[str, ...] = ()
+    """Frames: their effects that have not ended."""
+    waiting: tuple[str, ...] = ()
+    """Prefixes `FRAME/E.`: whether some frame under them rests on a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +89,13 @@ class Decision:
     seen_version: int
     """0: the execution is new."""
     execution: Execution
-    """As it stands afterwards; its version is `seen_version + 1`."""
+    """As it stands afterwards; its version is `seen_version + 1`, or the same where nothing of it
+    changes: a call is refused."""
     inserted: tuple[Frame, ...] = ()
     updated: tuple[FrameUpdate, ...] = ()
     removed: tuple[str, ...] = ()
-    """Prefixes `FRAME/E.`: every frame whose id begins so goes, and the forks below them.
-
-    Applied before `inserted`."""
+    """Prefixes `FRAME/E.`: every frame whose id begins so goes, and the forks below them; effects
+    stay. Applied before `inserted`."""
     forks_inserted: tuple[Fork, ...] = ()
     forks_updated: tuple[Fork, ...] = ()
     forks_removed: tuple[tuple[str, int], ...] = ()
@@ -92,9 +105,17 @@ class Decision:
     """Of a new execution."""
     output: Payload | None = None
     """Of an execution that has succeeded."""
+    calls_inserted: tuple[Call, ...] = ()
+    calls_decided: tuple[Call, ...] = ()
+    """Kept calls that have their verdict now."""
     commands: tuple[Command, ...] = field(default=())
 
     @property
     def ends(self) -> bool:
-        """Whether the execution has ended: all its frames and forks go."""
+        """Whether the execution has ended: all its frames and forks go, but for effects."""
         return self.execution.ended_at is not None
+
+    @property
+    def moves(self) -> bool:
+        """Whether the execution is another afterwards."""
+        return self.execution.version != self.seen_version

@@ -38,6 +38,8 @@ class FrameKind(StrEnum):
 
     ROOT = "root"
     CHILD = "child"
+    EFFECT = "effect"
+    """Work that follows a transition; outside the tree, and it survives the execution's end."""
 
 
 class FrameStatus(StrEnum):
@@ -46,6 +48,8 @@ class FrameStatus(StrEnum):
     PENDING = "pending"
     RESTING = "resting"
     ENDED = "ended"
+    FAILED = "failed"
+    """Of an effect: it has failed for good, and somebody should look at it."""
 
 
 class RestsOn(StrEnum):
@@ -54,6 +58,8 @@ class RestsOn(StrEnum):
     TASK = "task"
     CLOCK = "clock"
     CHILDREN = "children"
+    CALL = "call"
+    """It stands in an Await: a call, or a timer, takes it on."""
     CALLBACK = "callback"
     """Its task's handler has returned; the task ends when somebody sends its token."""
     EXECUTION = "execution"
@@ -139,7 +145,11 @@ class Execution:
     error: str | None = None
     cause: str | None = None
     frames: int = 1
-    """How many frames it has, the root included."""
+    """How many frames it has, the root included; effects are not counted."""
+    kept: int = 0
+    """How many calls wait for their verdict."""
+    effects: int = 0
+    """How many effects have not ended."""
     strikes: int = 0
     """How often its events could not be decided; the store counts, no decision changes it."""
     parent: Parent | None = None
@@ -196,10 +206,28 @@ class Retries:
 
 
 @dataclass(frozen=True, slots=True)
+class Timer:
+    """An entry of After that has not fired: its place in the list, and its moment."""
+
+    place: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EffectNote:
+    """What an effect's frame knows of itself: where its definition stands, how it failed last."""
+
+    pointer: str
+    error: str | None = None
+    cause: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """One thread of control.
 
-    Ids: root `""`, a child `PARENT/E.I` (E: the event that opened the fork, I: the index).
+    Ids: root `""`, a child `PARENT/E.I` (E: the event that opened the fork, I: the index), an
+    effect `FRAME!E` (E: its EffectScheduled).
     """
 
     id: str
@@ -208,7 +236,8 @@ class Frame:
     state: str | None
     """The state it stands in; None while pending."""
     entry: int
-    """The id of the StateEntered event; 0 while pending."""
+    """The id of the StateEntered event; 0 while pending. Of an effect: its turn, which is the first
+    EffectScheduled of those that run side by side."""
     last_event: int
     """The id that the frame's next event names as its previousEventId."""
     input: Payload
@@ -226,6 +255,9 @@ class Frame:
     """Of a Map iteration: the item, for `Map.Item.Value`."""
     fork: int | None = None
     """While it rests on children: the E of their ids."""
+    timers: tuple[Timer, ...] = ()
+    """While it rests on a call: those that have not fired, by moment, then by place."""
+    effect: EffectNote | None = None
     level: int = LEVEL
 
     @property
@@ -242,10 +274,17 @@ def parent_id(frame_id: str) -> str:
 def lineage(frame_id: str) -> tuple[str, ...]:
     """Return the ids of a frame's ancestors and itself, root first.
 
-    `/5.0/9.1` gives `""`, `/5.0`, `/5.0/9.1`.
+    `/5.0/9.1` gives `""`, `/5.0`, `/5.0/9.1`. An effect stands alone.
     """
+    if is_effect(frame_id):
+        return (frame_id,)
     parts = frame_id.split("/")
     return tuple("/".join(parts[: n + 1]) for n in range(len(parts)))
+
+
+def is_effect(frame_id: str) -> bool:
+    """Tell whether an id is that of an effect."""
+    return "!" in frame_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,10 @@ from sqlalchemy import (
     update,
 )
 
-from orchestrator.execution.decision import Decision
-from orchestrator.execution.frame import Fork
+from orchestrator.execution.decision import Decision, FrameUpdate
+from orchestrator.execution.frame import Fork, FrameKind, is_effect
 from orchestrator.execution.history import encode
+from orchestrator.store.call import DECIDE_CALLS, INSERT_CALLS, call_row, decided_row
 from orchestrator.store.rows import Row, execution_row, fork_row, frame_row, seen_row
 from orchestrator.store.tables import documents, executions, forks, frames, history
 from orchestrator.store.view import AFTER_DIGITS
@@ -32,6 +33,8 @@ _EXECUTION_CHANGES: Final = (
     "version",
     "next_event_id",
     "frames",
+    "kept",
+    "effects",
     "last_event_at",
     "deadline_at",
     "ended_at",
@@ -63,10 +66,12 @@ UPDATE_EXECUTIONS: Final = (
     )
     .values({name: bindparam(name) for name in _EXECUTION_CHANGES})
 )
+_in_the_tree: Final = frames.c.kind != FrameKind.EFFECT.value
 DELETE_FRAMES_BELOW: Final = delete(frames).where(
     frames.c.execution == bindparam("at_execution"),
     frames.c.id >= bindparam("low"),
     frames.c.id <= bindparam("high"),
+    _in_the_tree,
 )
 DELETE_FORKS_BELOW: Final = delete(forks).where(
     forks.c.execution == bindparam("at_execution"),
@@ -79,7 +84,9 @@ DELETE_FORK: Final = delete(forks).where(
     forks.c.entry == bindparam("at_entry"),
 )
 DELETE_SEEN_FRAME: Final = delete(frames).where(_seen)
-DELETE_FRAMES: Final = delete(frames).where(frames.c.execution == bindparam("at_execution"))
+DELETE_FRAMES: Final = delete(frames).where(
+    frames.c.execution == bindparam("at_execution"), _in_the_tree
+)
 DELETE_FORKS: Final = delete(forks).where(forks.c.execution == bindparam("at_execution"))
 UPDATE_FRAMES: Final = (
     update(frames)
@@ -123,6 +130,8 @@ class Batch:
     forks_updated: list[Row] = field(default_factory=_rows)
     history: list[Row] = field(default_factory=_rows)
     documents: list[Row] = field(default_factory=_rows)
+    calls_inserted: list[Row] = field(default_factory=_rows)
+    calls_decided: list[Row] = field(default_factory=_rows)
 
     @classmethod
     def of(cls, decisions: Iterable[Decision]) -> Batch:
@@ -134,16 +143,18 @@ class Batch:
 
     def _add(self, decision: Decision) -> None:
         execution = decision.execution.id
-        if decision.seen_version:
+        if decision.seen_version and decision.moves:
             row = execution_row(decision.execution)
             changes: Row = {name: row[name] for name in _EXECUTION_CHANGES}
             self.executions.append(
                 {**changes, "at_id": execution, "seen_version": decision.seen_version}
             )
-        if decision.ends:
+        if decision.ends and decision.seen_version and decision.moves:
             self._add_end(decision)
         else:
             self._add_frames(decision)
+        self.calls_inserted += [call_row(execution, call) for call in decision.calls_inserted]
+        self.calls_decided += [decided_row(execution, call) for call in decision.calls_decided]
         if decision.history:
             self.history.append(_history_row(decision))
         for what, payload in (("input", decision.input), ("output", decision.output)):
@@ -152,11 +163,18 @@ class Batch:
 
     def _add_end(self, decision: Decision) -> None:
         execution = decision.execution.id
-        if decision.seen_version:
-            self.frames_gone += [
-                seen_row(execution, change.frame.id, change.seen) for change in decision.updated
-            ]
-            self.ended.append({"at_execution": execution})
+        self.frames_gone += [
+            seen_row(execution, change.frame.id, change.seen)
+            for change in decision.updated
+            if not is_effect(change.frame.id)
+        ]
+        self._add_updates(
+            execution, [change for change in decision.updated if is_effect(change.frame.id)]
+        )
+        self.frames_inserted += [
+            frame_row(execution, frame) for frame in decision.inserted if is_effect(frame.id)
+        ]
+        self.ended.append({"at_execution": execution})
 
     def _add_frames(self, decision: Decision) -> None:
         execution = decision.execution.id
@@ -168,13 +186,16 @@ class Batch:
             {"at_execution": execution, "at_frame": frame, "at_entry": entry}
             for frame, entry in decision.forks_removed
         ]
-        for change in decision.updated:
-            row = frame_row(execution, change.frame)
-            del row["execution"], row["id"]
-            self.frames_updated.append({**row, **seen_row(execution, change.frame.id, change.seen)})
+        self._add_updates(execution, decision.updated)
         self.frames_inserted += [frame_row(execution, frame) for frame in decision.inserted]
         self.forks_inserted += [fork_row(execution, fork) for fork in decision.forks_inserted]
         self.forks_updated += [_fork_change(execution, fork) for fork in decision.forks_updated]
+
+    def _add_updates(self, execution: int, updated: Iterable[FrameUpdate]) -> None:
+        for change in updated:
+            row = frame_row(execution, change.frame)
+            del row["execution"], row["id"]
+            self.frames_updated.append({**row, **seen_row(execution, change.frame.id, change.seen)})
 
     def write(self, connection: Connection) -> bool:
         """Send the statements; whether each has met all the rows that it names."""
@@ -186,6 +207,8 @@ class Batch:
             and _meets_all(connection, DELETE_SEEN_FRAME, self.frames_gone)
             and _meets_all(connection, UPDATE_FRAMES, self.frames_updated)
             and _meets_all(connection, UPDATE_FORKS, self.forks_updated)
+            and _meets_all(connection, INSERT_CALLS[connection.dialect.name], self.calls_inserted)
+            and _meets_all(connection, DECIDE_CALLS, self.calls_decided)
         )
         if whole:
             _send(connection, DELETE_FRAMES, self.ended)
@@ -202,6 +225,7 @@ def size(decision: Decision) -> int:
     payloads = [decision.input, decision.output]
     for frame in [*decision.inserted, *(change.frame for change in decision.updated)]:
         payloads += [frame.input, frame.item, frame.task.arguments if frame.task else None]
+    payloads += [call.input for call in decision.calls_inserted]
     written = sum(len(payload.text) for payload in payloads if payload is not None)
     return 2 * written  # the history holds about as much once more
 

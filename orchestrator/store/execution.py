@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from sqlalchemy import Select, bindparam, func, select
 
-from orchestrator.execution.frame import Execution, ExecutionStatus, Frame
+from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, FrameKind
 from orchestrator.execution.history import HistoryEvent, decode
 from orchestrator.execution.payload import Payload
 from orchestrator.store.database import Database
 from orchestrator.store.rows import EXECUTION_COLUMNS, FRAME_COLUMNS, read_execution, read_frame
-from orchestrator.store.tables import documents, executions, frames, history
+from orchestrator.store.tables import FAILED, documents, executions, frames, history
 
 _BY_ID: Final = select(*EXECUTION_COLUMNS).where(executions.c.id == bindparam("at_id"))
 _BY_NAME: Final = select(*EXECUTION_COLUMNS).where(
@@ -21,8 +21,25 @@ _BY_NAME: Final = select(*EXECUTION_COLUMNS).where(
 _DOCUMENT: Final = select(documents.c.text).where(
     documents.c.execution == bindparam("at_id"), documents.c.what == bindparam("at_what")
 )
+_IS_EFFECT: Final = frames.c.kind == FrameKind.EFFECT.value
 _FRAMES: Final = (
-    select(*FRAME_COLUMNS).where(frames.c.execution == bindparam("at_id")).order_by(frames.c.id)
+    select(*FRAME_COLUMNS)
+    .where(frames.c.execution == bindparam("at_id"), ~_IS_EFFECT)
+    .order_by(frames.c.id)
+)
+_PAGE: Final = _FRAMES.where(frames.c.id > bindparam("after")).limit(bindparam("most"))
+_FIRST_PAGE: Final = _FRAMES.limit(bindparam("most"))
+_EFFECTS: Final = (
+    select(*FRAME_COLUMNS)
+    .where(frames.c.execution == bindparam("at_id"), _IS_EFFECT)
+    .order_by(frames.c.entry, frames.c.id)
+)
+_FAILED_EFFECTS: Final = (
+    select(executions.c.machine, executions.c.name, *FRAME_COLUMNS)
+    .join(executions, executions.c.id == frames.c.execution)
+    .where(FAILED)
+    .order_by(frames.c.execution)
+    .limit(bindparam("most"))
 )
 
 
@@ -51,6 +68,30 @@ def frame_list(database: Database, number: int) -> list[Frame]:
     """Return the frames of an execution, by id."""
     with database.reading() as connection:
         return [read_frame(row) for row in connection.execute(_FRAMES, {"at_id": number})]
+
+
+def frame_page(database: Database, number: int, after: str | None, limit: int) -> list[Frame]:
+    """Return frames of an execution behind an id, by id."""
+    parameters: dict[str, object] = {"at_id": number, "most": limit}
+    statement = _FIRST_PAGE
+    if after is not None:
+        statement = _PAGE
+        parameters["after"] = after
+    with database.reading() as connection:
+        return [read_frame(row) for row in connection.execute(statement, parameters)]
+
+
+def effect_list(database: Database, number: int) -> list[Frame]:
+    """Return the effects of an execution in order of their turns."""
+    with database.reading() as connection:
+        return [read_frame(row) for row in connection.execute(_EFFECTS, {"at_id": number})]
+
+
+def failed_effects(database: Database, limit: int) -> list[tuple[str, Frame]]:
+    """Return effects that have failed for good, with the addresses of their executions."""
+    with database.reading() as connection:
+        rows = connection.execute(_FAILED_EFFECTS, {"most": limit}).all()
+    return [(f"{row[0]}:{row[1]}", read_frame(row[2:])) for row in rows]
 
 
 NEWEST: Final = 2**63 - 1

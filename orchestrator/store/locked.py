@@ -13,15 +13,17 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, select
 
+from orchestrator.execution.call import Call
 from orchestrator.execution.decision import Decision, Missing, View
 from orchestrator.execution.frame import Scope, lineage
 from orchestrator.store import transition
 from orchestrator.store.batch import Batch
+from orchestrator.store.call import one
 from orchestrator.store.database import Database
 from orchestrator.store.errors import GroupBroken
-from orchestrator.store.merge import merged, overlaid
+from orchestrator.store.merge import calls_in, merged, overlaid
 from orchestrator.store.tables import frames
-from orchestrator.store.view import extended, ranges_of, read_ranges, read_views
+from orchestrator.store.view import AFTER_DIGITS, extended, ranges_of, read_more, read_views
 from orchestrator.store.wanted import INTEGER, TEXT, wanted, wanted_rows
 
 
@@ -77,11 +79,24 @@ class Locked:
         view = self._views.get(frame)
         return None if view is None else self._overlaid(view)
 
-    def read_more(self, view: View, missing: Missing) -> View:
-        """Return the view with what the decision asks for."""
+    def read_more(self, view: View, missing: Missing) -> View | None:
+        """Return the view with what the decision asks for.
+
+        None: it can be told only once what was written is committed.
+        """
+        if missing.waiting and self.decision is not None:
+            return None
         self._lock(ranges_of(missing))
-        _, more, forks = read_ranges(self._connection, view, missing)
-        return self._overlaid(extended(view, missing, more, forks))
+        for frame in missing.effects:
+            self._lock([(f"{frame}!", f"{frame}!{AFTER_DIGITS}")])
+        more = read_more(self._connection, view, missing)
+        return self._overlaid(extended(view, missing, more))
+
+    def call(self, call_id: str) -> Call | None:
+        """Return a call of the execution as it is after all that was written."""
+        written = {} if self.decision is None else calls_in(self.decision)
+        found = written.get(call_id)
+        return found or one(self._connection, self._execution, call_id)
 
     def write(self, decision: Decision) -> bool:
         """Take a decision in; False if it was decided on something else than what is there."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from orchestrator.execution.call import Call, Verdict
 from orchestrator.execution.decision import Decision, FrameUpdate, View
-from orchestrator.execution.frame import Fork
+from orchestrator.execution.frame import Fork, is_effect
 
 
 def merged(first: Decision, second: Decision) -> Decision:
@@ -26,6 +28,9 @@ def merged(first: Decision, second: Decision) -> Decision:
             updated[frame.id] = change
     inserted |= {frame.id: frame for frame in second.inserted}
     made, changed, over = _merged_forks(first, second)
+    arrived = {call.id: call for call in (*first.calls_inserted, *second.calls_inserted)}
+    decided = {call.id: call for call in (*first.calls_decided, *second.calls_decided)}
+    arrived |= {number: call for number, call in decided.items() if number in arrived}
     return Decision(
         seen_version=first.seen_version,
         execution=second.execution,
@@ -38,6 +43,8 @@ def merged(first: Decision, second: Decision) -> Decision:
         history=first.history + second.history,
         input=first.input or second.input,
         output=second.output or first.output,
+        calls_inserted=tuple(arrived.values()),
+        calls_decided=tuple(call for number, call in decided.items() if number not in arrived),
         commands=first.commands + second.commands,
     )
 
@@ -71,13 +78,31 @@ def overlaid(view: View, decision: Decision) -> View:
         if _key(fork) not in over and not _gone(number, decision.removed)
     }
     forks |= {fork.frame: fork for fork in (*decision.forks_updated, *decision.forks_inserted)}
-    return View(
-        decision.execution, view.scope, frames, forks, view.below, view.input or decision.input
+    return replace(
+        view,
+        execution=decision.execution,
+        frames=frames,
+        forks=forks,
+        input=view.input or decision.input,
+        calls=None if view.calls is None else _kept(view.calls, decision),
+        waiting={},  # what is written may have changed it
     )
 
 
+def calls_in(decision: Decision) -> dict[str, Call]:
+    """Return the calls of a decision by id, as it leaves them."""
+    return {call.id: call for call in (*decision.calls_inserted, *decision.calls_decided)}
+
+
+def _kept(before: Sequence[Call], decision: Decision) -> tuple[Call, ...]:
+    """Return the calls that are kept once a decision is written."""
+    calls = {**{call.id: call for call in before}, **calls_in(decision)}
+    kept = [call for call in calls.values() if call.verdict is Verdict.PENDING]
+    return tuple(sorted(kept, key=lambda call: call.number))
+
+
 def _gone(frame: str, prefixes: Sequence[str]) -> bool:
-    return any(frame.startswith(prefix) for prefix in prefixes)
+    return not is_effect(frame) and any(frame.startswith(prefix) for prefix in prefixes)
 
 
 def _key(fork: Fork) -> tuple[str, int]:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from orchestrator.execution.decision import Seen
 from orchestrator.execution.frame import (
+    EffectNote,
     Execution,
     ExecutionStatus,
     Fork,
@@ -21,8 +22,10 @@ from orchestrator.execution.frame import (
     RestsOn,
     Retries,
     Task,
+    Timer,
 )
 from orchestrator.execution.payload import Payload
+from orchestrator.store.moment import EPOCH, MICROSECOND
 from orchestrator.store.tables import executions, forks, frames
 
 Row: TypeAlias = "dict[str, object]"
@@ -52,6 +55,8 @@ def execution_row(execution: Execution) -> Row:
         "version": execution.version,
         "next_event_id": execution.next_event_id,
         "frames": execution.frames,
+        "kept": execution.kept,
+        "effects": execution.effects,
         "strikes": execution.strikes,
         "started_at": execution.started_at,
         "last_event_at": execution.last_event_at,
@@ -78,6 +83,8 @@ def read_execution(row: Values) -> Execution:
         version,
         next_event_id,
         frame_count,
+        kept,
+        effects,
         strikes,
         started_at,
         last_event_at,
@@ -104,6 +111,8 @@ def read_execution(row: Values) -> Execution:
         version=version,
         next_event_id=next_event_id,
         frames=frame_count,
+        kept=kept,
+        effects=effects,
         strikes=strikes,
         started_at=started_at,
         last_event_at=last_event_at,
@@ -154,6 +163,8 @@ def frame_row(execution: int, frame: Frame) -> Row:
         "retries": _retries_text(frame.retries),
         "data": frame.input.text,
         "item": None if frame.item is None else frame.item.text,
+        "timers": _timers_text(frame.timers),
+        "effect": None if frame.effect is None else _effect_text(frame.effect),
         "progress": None,
         **(_NO_TASK if frame.task is None else _task_row(frame.task)),
     }
@@ -207,6 +218,8 @@ def read_frame(row: Values) -> Frame:
         data,
         arguments,
         item,
+        timers,
+        effect,
         _progress,
     ) = row
     task = None
@@ -241,6 +254,8 @@ def read_frame(row: Values) -> Frame:
         timeout_at=timeout_at,
         item=None if item is None else Payload.parse(item),
         fork=fork,
+        timers=() if timers is None else _read_timers(timers),
+        effect=None if effect is None else EffectNote(*json.loads(effect)),
         level=level,
     )
 
@@ -311,6 +326,20 @@ def _origin_text(origin: Origin) -> str | None:
 def _read_origin(text: str) -> Origin:
     trace_header, test_case = json.loads(text)
     return Origin(trace_header, test_case)
+
+
+def _timers_text(timers: Sequence[Timer]) -> str | None:
+    if not timers:
+        return None
+    return json.dumps([[one.place, (one.at - EPOCH) // MICROSECOND] for one in timers])
+
+
+def _read_timers(text: str) -> tuple[Timer, ...]:
+    return tuple(Timer(place, EPOCH + at * MICROSECOND) for place, at in json.loads(text))
+
+
+def _effect_text(effect: EffectNote) -> str:
+    return json.dumps([effect.pointer, effect.error, effect.cause])
 
 
 def _retries_text(retries: Retries) -> str | None:

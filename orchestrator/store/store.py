@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from orchestrator.asl.limits import DEFAULT, Limits
+from orchestrator.execution.call import Call
 from orchestrator.execution.decision import Decision, Missing, View
 from orchestrator.execution.events import DeadlinePassed, MomentDue
 from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Scope
@@ -15,6 +16,7 @@ from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.store import (
     activity,
+    call,
     children,
     claim,
     execution,
@@ -34,8 +36,10 @@ from orchestrator.store.database import Connecting, Database, Surroundings
 from orchestrator.store.lifeline import Lifeline
 from orchestrator.store.transition import Outcome
 from orchestrator.store.values import (
+    FIRST_CALL,
     ActivityRow,
     Announcement,
+    CallPlace,
     Claim,
     Lapses,
     MachineRow,
@@ -113,10 +117,10 @@ class Store:
     def read_more(self, seen: View, missing: Missing) -> View | None:
         """Return the view with what was missing; None: the execution has moved on, read again."""
         with self._ready().reading() as connection:
-            version, more, forks = view.read_ranges(connection, seen, missing)
-        if version != seen.execution.version:
+            more = view.read_more(connection, seen, missing)
+        if more.version != seen.execution.version:
             return None
-        return view.extended(seen, missing, more, forks)
+        return view.extended(seen, missing, more)
 
     def commit(self, decisions: Sequence[Decision]) -> list[Outcome]:
         """Write decisions, each as a whole or not at all, and answer for each, in their order.
@@ -351,8 +355,40 @@ class Store:
         return execution.document(self._ready(), execution_id, "output")
 
     def frames(self, execution_id: int) -> list[Frame]:
-        """Return the frames of an execution, by id: none once it has ended."""
+        """Return the frames of an execution, by id, effects aside: none once it has ended."""
         return execution.frame_list(self._ready(), execution_id)
+
+    def find_with_call(
+        self, machine_name: str, name: str, call_id: str
+    ) -> tuple[Execution, Call | None] | None:
+        """Return an execution by its machine and name, and its call of that id."""
+        return call.find_with_call(self._ready(), machine_name, name, call_id)
+
+    def call(self, execution_id: int, call_id: str) -> Call | None:
+        """Return a call of an execution by its id."""
+        return call.call(self._ready(), execution_id, call_id)
+
+    def calls(
+        self, execution_id: int, after: CallPlace = FIRST_CALL, limit: int = 1_000
+    ) -> list[Call]:
+        """Return the calls of an execution behind a place, in order of what they found."""
+        return call.call_list(self._ready(), execution_id, after, limit)
+
+    def overdue_calls(self, seconds: float, limit: int = 100) -> list[tuple[str, Call]]:
+        """Return calls that are kept for longer than so many seconds, with their addresses."""
+        return call.overdue(self._ready(), seconds, limit)
+
+    def frames_page(self, execution_id: int, after: str | None, limit: int) -> list[Frame]:
+        """Return frames of an execution behind an id, by id; no effects."""
+        return execution.frame_page(self._ready(), execution_id, after, limit)
+
+    def effects(self, execution_id: int) -> list[Frame]:
+        """Return the effects of an execution, by id: those that have ended, too."""
+        return execution.effect_list(self._ready(), execution_id)
+
+    def failed_effects(self, limit: int = 100) -> list[tuple[str, Frame]]:
+        """Return effects that have failed for good, with the addresses of their executions."""
+        return execution.failed_effects(self._ready(), limit)
 
     def list_executions(
         self,

@@ -68,6 +68,8 @@ executions: Final = Table(
     Column("version", BigInteger, nullable=False),
     Column("next_event_id", BigInteger, nullable=False),
     Column("frames", Integer, nullable=False),
+    Column("kept", Integer, nullable=False, server_default="0"),
+    Column("effects", Integer, nullable=False, server_default="0"),
     Column("strikes", Integer, nullable=False, server_default="0"),
     Column("started_at", Moment, nullable=False),
     Column("last_event_at", Moment, nullable=False),
@@ -145,6 +147,8 @@ frames: Final = Table(
     Column("data", Text, nullable=False),
     Column("arguments", Text),
     Column("item", Text),
+    Column("timers", Text),
+    Column("effect", Text),
     Column("progress", Text),
     postgresql_with={"fillfactor": 80},
 )
@@ -187,6 +191,27 @@ Index(
     sqlite_where=frames.c.wake_at.is_not(None),
 )
 
+CALLED: Final = frames.c.rests_on == text("'call'")
+"""A frame that stands in an Await."""
+
+Index(
+    "frames_called", frames.c.execution, frames.c.id, postgresql_where=CALLED, sqlite_where=CALLED
+)
+UNENDED: Final = and_(frames.c.kind == text("'effect'"), text("status IN ('pending', 'resting')"))
+"""An effect that has not ended."""
+
+Index(
+    "frames_unended_effects",
+    frames.c.execution,
+    frames.c.id,
+    postgresql_where=UNENDED,
+    sqlite_where=UNENDED,
+)
+FAILED: Final = frames.c.status == text("'failed'")
+"""An effect that has failed for good."""
+
+Index("frames_failed_effects", frames.c.execution, postgresql_where=FAILED, sqlite_where=FAILED)
+
 forks: Final = Table(
     "forks",
     metadata,
@@ -212,6 +237,29 @@ history: Final = Table(
     Column("last_id", BigInteger, nullable=False),
     Column("events", Text, nullable=False),
 )
+
+calls: Final = Table(
+    "calls",
+    metadata,
+    Column("execution", BigInteger, primary_key=True, autoincrement=False),
+    Column("call_id", Bytewise, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+    Column("arrived_at", Moment, nullable=False),
+    Column("decided_at", Moment),
+    Column("call", Text, nullable=False),
+    Column("at", Bytewise),
+    Column("digest", Text, nullable=False),
+    Column("verdict", Bytewise, nullable=False),
+    Column("input", Text, nullable=False),
+    Column("answer", Text),
+    Index("calls_number", "execution", "number", "call_id"),
+)
+
+KEPT: Final = calls.c.verdict == text("'pending'")
+"""A call that waits for its verdict."""
+
+Index("calls_kept", calls.c.execution, calls.c.number, postgresql_where=KEPT, sqlite_where=KEPT)
+Index("calls_waiting", calls.c.arrived_at, postgresql_where=KEPT, sqlite_where=KEPT)
 
 resources: Final = Table(
     "resources",

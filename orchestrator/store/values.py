@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Final, TypeAlias
 
 from orchestrator.execution.events import TaskLost
 from orchestrator.execution.frame import ExecutionStatus, Frame, Parent, Task
@@ -114,6 +115,13 @@ class Lapses:
 
     given_back: Mapping[str, int]
     lost: tuple[TaskLost, ...]
+
+
+CallPlace: TypeAlias = "tuple[int, str]"
+"""Where a call stands in the list of an execution's: its number and its id."""
+
+FIRST_CALL: Final[CallPlace] = (-1, "")
+"""Before all calls."""
 
 
 @dataclass(frozen=True, slots=True)

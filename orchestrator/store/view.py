@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Connection, Select, and_, case, select
+from sqlalchemy import Connection, Select, and_, bindparam, case, select
 
+from orchestrator.execution.call import Call
 from orchestrator.execution.decision import Missing, View
-from orchestrator.execution.frame import Execution, Fork, Frame, Scope, lineage
+from orchestrator.execution.frame import Execution, Fork, Frame, FrameKind, Scope, lineage
 from orchestrator.execution.payload import Payload
+from orchestrator.store.call import kept_calls
 from orchestrator.store.rows import (
     EXECUTION_COLUMNS,
     FORK_COLUMNS,
@@ -21,7 +23,7 @@ from orchestrator.store.rows import (
     read_fork,
     read_frame,
 )
-from orchestrator.store.tables import documents, executions, forks, frames
+from orchestrator.store.tables import CALLED, UNENDED, documents, executions, forks, frames
 from orchestrator.store.wanted import INTEGER, TEXT, listed, one_of, wanted, wanted_rows
 
 Key: TypeAlias = "tuple[int, str]"
@@ -76,10 +78,33 @@ def _more_statement(dialect: str) -> Select[Any]:
                 frames.c.execution == ranges.c.execution,
                 frames.c.id >= ranges.c.low,
                 frames.c.id <= ranges.c.high,
+                frames.c.kind != FrameKind.EFFECT.value,
             ),
         )
         .outerjoin(forks, _fork_of_frame)
     )
+
+
+_between: Final = and_(
+    frames.c.execution == bindparam("at_execution"),
+    frames.c.id >= bindparam("low"),
+    frames.c.id <= bindparam("high"),
+)
+EFFECTS: Final = select(*FRAME_COLUMNS).where(_between, UNENDED)
+"""The effects of one frame that have not ended."""
+WAITING: Final = select(frames.c.id).where(_between, CALLED).limit(1)
+"""A frame under a prefix that rests on a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class More:
+    """What was read because a decision asked for it; `version` None: the execution is gone."""
+
+    version: int | None
+    frames: Mapping[str, Frame]
+    forks: Mapping[str, Fork]
+    calls: tuple[Call, ...] | None = None
+    waiting: Mapping[str, bool] = field(default_factory=dict)
 
 
 def read_views(
@@ -100,10 +125,30 @@ def read_views(
     return {key: view for key in keys if (view := found.view(key, scope)) is not None}
 
 
-def read_ranges(
+def read_more(connection: Connection, view: View, missing: Missing) -> More:
+    """Return what a decision asks for, and the execution's version once all of it was read."""
+    execution = view.execution.id
+    calls = kept_calls(connection, execution) if missing.calls else None
+    more: dict[str, Frame] = {}
+    for frame in missing.effects:
+        parameters = _range(execution, f"{frame}!")
+        for row in connection.execute(EFFECTS, parameters):
+            more[row[_FRAME_ID]] = read_frame(row)
+    waiting = {
+        prefix: connection.execute(WAITING, _range(execution, prefix)).first() is not None
+        for prefix in missing.waiting
+    }
+    version, found, more_forks = _read_ranges(connection, view, missing)
+    return More(version, {**more, **found}, more_forks, calls, waiting)
+
+
+def _range(execution: int, prefix: str) -> dict[str, object]:
+    return {"at_execution": execution, "low": prefix, "high": prefix + AFTER_DIGITS}
+
+
+def _read_ranges(
     connection: Connection, view: View, missing: Missing
 ) -> tuple[int | None, dict[str, Frame], dict[str, Fork]]:
-    """Return the execution's version, None if it is gone, and the frames and forks asked for."""
     dialect = connection.dialect.name
     ranges = [(view.execution.id, low, high) for low, high in ranges_of(missing)]
     parameters = wanted_rows(dialect, ("execution", "low", "high"), ranges)
@@ -129,21 +174,23 @@ def ranges_of(missing: Missing) -> list[tuple[str, str]]:
     if missing.all_frames:
         return [("", AFTER_DIGITS)]
     single = [(frame, frame) for frame in missing.frames]
-    return [*single, *((prefix, prefix + AFTER_DIGITS) for prefix in missing.below)]
+    ranges = [*single, *((prefix, prefix + AFTER_DIGITS) for prefix in missing.below)]
+    return ranges or [("", "")]  # the version is wanted in any case
 
 
-def extended(
-    view: View, missing: Missing, more: Mapping[str, Frame], more_forks: Mapping[str, Fork]
-) -> View:
+def extended(view: View, missing: Missing, more: More) -> View:
     """Return the view with what was missing; it may be asked for once more, and is then there."""
     below = {*view.below, *missing.below}
     if missing.all_frames:
-        below |= {fork.prefix for fork in [*view.forks.values(), *more_forks.values()]}
+        below |= {fork.prefix for fork in [*view.forks.values(), *more.forks.values()]}
     return replace(
         view,
-        frames={**view.frames, **more},
-        forks={**view.forks, **more_forks},
+        frames={**view.frames, **more.frames},
+        forks={**view.forks, **more.forks},
         below=frozenset(below),
+        calls=more.calls if missing.calls else view.calls,
+        effects=view.effects | frozenset(missing.effects),
+        waiting={**view.waiting, **more.waiting},
     )
 
 

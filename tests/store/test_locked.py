@@ -60,6 +60,7 @@ def test_a_frame_that_was_written_is_read_as_written(store: Store) -> None:
         assert view.frames["/5.0/9.0"] == child
         assert view.forks["/5.0"] == fork
         more = locked.read_more(view, Missing(below=("/5.",)))
+        assert more is not None
         assert set(more.frames) == {"", "/5.0", "/5.0/9.0", "/5.1"}
 
         joined = replace(inner, rests_on=RestsOn.TASK, task=samples.task(), fork=None)

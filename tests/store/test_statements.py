@@ -142,6 +142,7 @@ def _move_locked(store: Store, key: tuple[int, str]) -> None:
         view = locked.read(key[1])
         assert view is not None
         view = locked.read_more(view, Missing(below=("/5.",)))
+        assert view is not None
         assert locked.write(samples.moving(view, replace(view.frames[key[1]], task=samples.task())))
 
 
