@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 import structlog
 from apscheduler.schedulers.background import BackgroundScheduler
 
+from orchestrator import crashpoint
 from orchestrator.engine import Bell, Engine, Handled, Outcome
 from orchestrator.execution.events import DeadlinePassed, MomentDue
 from orchestrator.liveness import BEATS_TRUSTED_SECONDS, Patience, Pulse, process_name
@@ -124,6 +125,7 @@ class DueMoments:
             now = self._store.now()
             due = [event for event in moments if _moment(event) <= now]
             if due:
+                crashpoint.reach("due")
                 self._aside.note(self._engine.handle_many(due))
                 moments = moments[len(due) :]
             elif self._poked.wait((_moment(moments[0]) - now).total_seconds()):

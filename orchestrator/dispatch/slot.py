@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 import structlog
 
+from orchestrator import crashpoint
 from orchestrator.dispatch.company import LONELY, OTHERS, Company, Welcome
 from orchestrator.dispatch.leases import Leases
 from orchestrator.dispatch.outage import Outage
@@ -201,7 +202,9 @@ class Slot:
         started_at = self._desk.store.now()
         with self._desk.leases.held(claim) as lost:
             context = _context(claim, partial(self._beat, claim), lost)
+            crashpoint.reach("claimed")
             outcome = served.run(claim.arguments, context)
+            crashpoint.reach("handled")
             return self._hand_in(Arrival(_event(claim, outcome, started_at), claimant, view))
 
     def _beat(self, claim: Claim, progress: Payload | None) -> bool:

@@ -25,6 +25,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from orchestrator import crashpoint
 from orchestrator.store import slots
 from orchestrator.store.alive import FileLocks, Locks
 from orchestrator.store.clock import Clock
@@ -161,6 +162,7 @@ class Database:
                 transaction.rollback()
                 raise
             try:
+                crashpoint.reach("committing")
                 transaction.commit()
             except DBAPIError as error:
                 if error.connection_invalidated or self.dialect == "sqlite":
