@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 import structlog
 
+from orchestrator import crashpoint
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.engine.bell import Bell
 from orchestrator.engine.group import Group
@@ -374,6 +375,7 @@ class Engine:
 
     def _announce(self, committed: Iterable[Prepared]) -> None:
         """Let the world hear of what is committed now."""
+        crashpoint.reach("committed")
         queues: dict[str, int] = {}
         for prepared in committed:
             claimed = None if prepared.claim is None else prepared.claim.resource
