@@ -20,8 +20,8 @@ from sqlalchemy import Connection, Engine, event
 FILE: Final = "COUNTING_FILE"
 COMMIT: Final = "COMMIT"
 LOOK_OUT: Final = "orchestrator "
-"""The names of our own threads, which announce, look for ready tasks, beat, renew leases and listen,
-begin so: what handles a Task runs in the threads of Celery's pools."""
+"""So begin the names of our own threads, which announce, look for ready tasks, beat, renew leases:
+what handles a Task runs in the threads of Celery's pools."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,13 @@ import pytest
 
 from orchestrator.engine import Start
 from orchestrator.execution.payload import Payload
-from tests.acceptance.cluster import Cluster
+from tests.acceptance.cluster import Cluster, until
 from tests.acceptance.counting import COMMIT, FILE, LOOK_OUT, kinds, statements
 
 WINDOW_SECONDS = 3.0
 RESTING = 1_000
+SWEEPS = ("UPDATE workers SET died_at", "lease_until <=")
+"""The last that a scheduler begins with."""
 SIDES = ("left", "right")
 """Each Task is served by the worker that did not serve the one before: none is gone on with."""
 
@@ -38,7 +40,7 @@ def _chain(tasks: int) -> str:
 def counted(deployed: Cluster, tmp_path: Path) -> Path:
     """Two workers, each of a queue, and a scheduler, all of which count into this file."""
     path = tmp_path / "statements"
-    deployed.settings = {FILE: str(path), "ORCHESTRATOR_LEASE_SECONDS": "30"}
+    deployed.settings = {FILE: str(path)}
     for side in SIDES:
         deployed.worker(side, app="tests.acceptance.trial_worker", queues=side, concurrency=1)
     deployed.add("s", sys.executable, "-m", "tests.acceptance.counted_scheduler")
@@ -111,7 +113,8 @@ def test_resting_executions_cost_not_one_statement(deployed: Cluster, counted: P
     deployed.service.deploy("rest", json.dumps({"StartAt": "R", "States": {"R": rests}}))
     revision = deployed.parts.store.machine("rest")
     assert revision is not None
-    time.sleep(2.0)  # what a process reads once, it has read
+    # Nobody is called lost right after a start: the sweeps for them come later.
+    until(lambda: all(any(sweep in one.text for one in statements(counted)) for sweep in SWEEPS))
     none = _window(counted)
     starts = [Start("rest", revision.revision, f"r{n}", Payload.of(None)) for n in range(RESTING)]
     started = deployed.parts.engine.start_many(starts)
