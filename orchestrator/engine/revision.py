@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from orchestrator.asl import definition
+from orchestrator.asl.definition import Parsed
 from orchestrator.asl.limits import Limits
 from orchestrator.asl.machine import Machine
 from orchestrator.store import Store
@@ -20,9 +22,15 @@ class UnreadableRevision(Exception):
 class Revisions:
     """The parsed machines of the revisions used last."""
 
-    def __init__(self, store: Store, limits: Limits) -> None:
+    def __init__(
+        self,
+        store: Store,
+        limits: Limits,
+        parse: Callable[[str, Limits], Parsed] = definition.parse,
+    ) -> None:
         self._store = store
         self._limits = limits
+        self._parse = parse
         self._machines: dict[int, Machine] = {}
         self._lock = threading.Lock()
 
@@ -31,7 +39,7 @@ class Revisions:
         known = self._machines.get(revision)
         if known is not None:
             return known
-        parsed = definition.parse(self._store.revision(revision), self._limits)
+        parsed = self._parse(self._store.revision(revision), self._limits)
         if parsed.machine is None:
             raise UnreadableRevision(revision, parsed.findings[0].message)
         with self._lock:

@@ -8,6 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from orchestrator.asl import definition
+from orchestrator.asl.definition import Parsed
+from orchestrator.asl.limits import Limits
+
 EPOCH_MS: Final = 1_704_067_200_000
 """2024-01-01: execution ids count milliseconds from here, above 22 random bits."""
 
@@ -20,6 +24,8 @@ class Surroundings:
     milliseconds: Callable[[], int] = lambda: time.time_ns() // 1_000_000
     """Since 1970; what executions are listed by, and nothing else."""
     monotonic: Callable[[], float] = time.monotonic
+    parse: Callable[[str, Limits], Parsed] = definition.parse
+    """Engines of one simulation share what they have parsed."""
 
     def new_id(self) -> int:
         """Draw an id for an execution: ids rise with time."""
