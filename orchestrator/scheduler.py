@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
@@ -20,7 +20,7 @@ import structlog
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from orchestrator import crashpoint
-from orchestrator.engine import Bell, Engine, Handled, Outcome
+from orchestrator.engine import Bell, Engine
 from orchestrator.execution.events import DeadlinePassed, MomentDue
 from orchestrator.liveness import BEATS_TRUSTED_SECONDS, Patience, Pulse, process_name
 from orchestrator.store import Report, Store, StoreUnavailable, WorkerKind
@@ -41,9 +41,6 @@ FIRST_PAUSE_SECONDS: Final = 2.0
 LONGEST_PAUSE_SECONDS: Final = 30.0
 """Bells are not rung again before the last were due to be heard: the pause doubles between these.
 """
-FIRST_ASIDE_SECONDS: Final = 1.0
-LONGEST_ASIDE_SECONDS: Final = 60.0
-"""A moment that could not be decided is left alone for a while that doubles between these."""
 
 Moment: TypeAlias = "MomentDue | DeadlinePassed"
 
@@ -65,35 +62,6 @@ def _moment(event: Moment) -> datetime:
     return event.wake_at if isinstance(event, MomentDue) else event.deadline_at
 
 
-class Aside:
-    """Moments that could not be decided: others go first, and they are not tried at every tick."""
-
-    def __init__(self) -> None:
-        self._pauses: dict[Moment, _Pause] = {}
-
-    def __len__(self) -> int:
-        return len(self._pauses)
-
-    def without(self, moments: Sequence[Moment]) -> list[Moment]:
-        """The moments whose turn it is; forgets of the others what is no longer due."""
-        found = set(moments)
-        self._pauses = {event: pause for event, pause in self._pauses.items() if event in found}
-        now = time.monotonic()
-        return [event for event in moments if event not in self._pauses or self._over(event, now)]
-
-    def note(self, handled: Iterable[Handled]) -> None:
-        """Put aside what has failed."""
-        for one in handled:
-            event = one.event
-            if one.outcome is Outcome.FAILED and isinstance(event, MomentDue | DeadlinePassed):
-                self._pauses.setdefault(event, _Pause(seconds=FIRST_ASIDE_SECONDS)).begin(
-                    LONGEST_ASIDE_SECONDS
-                )
-
-    def _over(self, event: Moment, now: float) -> bool:
-        return self._pauses[event].until <= now
-
-
 class DueMoments:
     """Takes moments to their executions when they are due: waits, back-offs, limits, cut loops."""
 
@@ -102,7 +70,6 @@ class DueMoments:
         self._engine = engine
         self._poll_seconds = poll_seconds
         self._poked = threading.Event()
-        self._aside = Aside()
 
     def poke(self) -> None:
         """Stop waiting for a later moment: an earlier one may have been set."""
@@ -117,16 +84,14 @@ class DueMoments:
     def _handle_due(self, horizon_seconds: float) -> bool:
         """Handle one batch at its moments; whether there may be more to handle at once."""
         self._poked.clear()
-        batch = DUE_BATCH + len(self._aside)
-        found = self._store.due(batch, horizon_seconds)
-        full = len(found) == batch
-        moments = self._aside.without(found)
+        moments = self._store.due(DUE_BATCH, horizon_seconds)
+        full = len(moments) == DUE_BATCH
         while moments:
             now = self._store.now()
             due = [event for event in moments if _moment(event) <= now]
             if due:
                 crashpoint.reach("due")
-                self._aside.note(self._engine.handle_many(due))
+                self._engine.handle_many(due)
                 moments = moments[len(due) :]
             elif self._poked.wait((_moment(moments[0]) - now).total_seconds()):
                 return True

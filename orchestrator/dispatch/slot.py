@@ -34,8 +34,8 @@ LONGEST_PAUSE_SECONDS: Final = 5.0
 """A result is handed in again after pauses that double between these."""
 LATE_SECONDS: Final = 0.25
 """A task that was claimed later than this after it became ready has others behind it."""
-MOST_FAILURES: Final = 3
-"""How often a result whose decision fails is handed in again before the claim is left to lapse."""
+MOST_FAILURES: Final = 10
+"""How often a result is handed in that is neither committed nor kept, until its claim lapses."""
 
 
 CLAIMED_TOGETHER: Final = 16

@@ -8,8 +8,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-import structlog
-
 from orchestrator import crashpoint
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.engine.bell import Bell
@@ -17,16 +15,24 @@ from orchestrator.engine.group import Group
 from orchestrator.engine.inline import Claimant, Prepared, prepare, view_in_hand
 from orchestrator.engine.revision import Revisions
 from orchestrator.engine.route import Routes
+from orchestrator.engine.strikes import Kept, Strikes, Struck
 from orchestrator.engine.surroundings import Surroundings
 from orchestrator.execution.commands import RingBell, WakeAt
 from orchestrator.execution.decide import begin, decide
 from orchestrator.execution.decision import Decision, Missing, Stale, View
-from orchestrator.execution.events import Event, frame_of
+from orchestrator.execution.events import Event, StopRequested, frame_of
 from orchestrator.execution.frame import Execution, ExecutionStatus, Phase, Scope, parent_id
 from orchestrator.execution.payload import Payload
-from orchestrator.store import Claim, Committed, Failed, IdTaken, Started, Store, StoreUnavailable
-
-log = structlog.get_logger(__name__)
+from orchestrator.store import (
+    Claim,
+    Committed,
+    Failed,
+    IdTaken,
+    Pauses,
+    Started,
+    Store,
+    StoreUnavailable,
+)
 
 MOST_TRIES: Final = 20
 """How often an event is decided again because something else came first."""
@@ -52,6 +58,8 @@ class Outcome(StrEnum):
     COMMITTED = "committed"
     STALE = "stale"
     FAILED = "failed"
+    KEPT = "kept"
+    """It could not be decided; it is stored and will be decided later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +104,7 @@ class _Decided:
 
 
 _Queue: TypeAlias = "Sequence[tuple[int, Arrival]]"
-_Settled: TypeAlias = "dict[int, Handled]"
+_Settled: TypeAlias = "dict[int, Handled | Struck]"
 
 
 class Engine:
@@ -111,7 +119,9 @@ class Engine:
         scope: Scope | None = None,
         wake: Callable[[datetime], None] = lambda _at: None,
         surroundings: Surroundings | None = None,
+        pauses: Pauses | None = None,
     ) -> None:
+        self._strikes = Strikes(store, pauses or Pauses())
         self._store = store
         self._bell = bell
         self._limits = limits
@@ -181,14 +191,14 @@ class Engine:
         return self._handle([Arrival(event) for event in events])
 
     def _handle(self, arrivals: Sequence[Arrival]) -> list[Handled]:
-        answers: _Settled = {}
+        answers: dict[int, Handled] = {}
         waiting: dict[int, list[tuple[int, Arrival]]] = {}
         for place, arrival in enumerate(arrivals):
             waiting.setdefault(arrival.event.execution, []).append((place, arrival))
         tries = 0
         while waiting:
             tries += 1
-            settled = self._round(waiting, tries)
+            settled = self._written(self._round(waiting, tries))
             answers |= settled
             waiting = {
                 execution: rest
@@ -201,12 +211,31 @@ class Engine:
                 return self._given_up(arrivals, answers)
         return [answers[place] for place in range(len(arrivals))]
 
-    def _given_up(self, arrivals: Sequence[Arrival], answers: _Settled) -> list[Handled]:
+    def _given_up(
+        self, arrivals: Sequence[Arrival], answers: Mapping[int, Handled]
+    ) -> list[Handled]:
         return [
             answers.get(place)
             or Handled(arrival.event, Outcome.FAILED, "something else always came first")
             for place, arrival in enumerate(arrivals)
         ]
+
+    def _written(self, settled: _Settled) -> dict[int, Handled]:
+        """Keep what could not be decided, each in a transaction of its own, outside all groups."""
+        return {
+            place: self._keep(one) if isinstance(one, Struck) else one
+            for place, one in settled.items()
+        }
+
+    def _keep(self, struck: Struck) -> Handled:
+        try:
+            strikes = self._strikes.keep(struck)
+        except Exception as exception:  # noqa: BLE001  # whoever has the event keeps it
+            return Handled(struck.event, Outcome.FAILED, f"{struck.reason}; {exception}")
+        if strikes is not None:
+            return Handled(struck.event, Outcome.KEPT, struck.reason)
+        stopping = isinstance(struck.event, StopRequested)
+        return Handled(struck.event, Outcome.FAILED if stopping else Outcome.STALE, struck.reason)
 
     def _round(self, waiting: Mapping[int, _Queue], tries: int) -> _Settled:
         """Decide the first event of each execution in one group; crowded ones under their lock."""
@@ -253,12 +282,16 @@ class Engine:
         read_more: Callable[[View, Missing], View | None],
     ) -> Prepared | None:
         """The decision to be committed; None: it is settled without one, or to be tried again."""
+        event = self._strikes.first(arrival.event, view)
+        if isinstance(event, Kept):
+            settled[place] = Handled(arrival.event, Outcome.KEPT, "its task has ended already")
+            return None
         try:
-            decided = self._decide(view, arrival, read_more)
+            decided = self._decide(view, replace(arrival, event=event), read_more)
         except StoreUnavailable:
             raise
         except Exception as exception:  # noqa: BLE001  # it must not sink its neighbours
-            settled[place] = _failed(arrival.event, exception)
+            settled[place] = Struck(event, exception)
             return None
         if isinstance(decided, Stale):
             settled[place] = self._proposed_before(arrival.event, view) or Handled(
@@ -378,6 +411,8 @@ class Engine:
         crashpoint.reach("committed")
         queues: dict[str, int] = {}
         for prepared in committed:
+            if prepared.decision.execution.strikes:
+                self._strikes.settle(prepared.decision.execution.id)
             claimed = None if prepared.claim is None else prepared.claim.resource
             for command in prepared.decision.commands:
                 match command:
@@ -410,12 +445,8 @@ def _nowhere(event: Event) -> Handled:
     return Handled(event, Outcome.STALE, "there is no such execution")
 
 
-def _failed(event: Event, exception: Exception) -> Handled:
-    log.error(
-        "an event could not be decided",
-        execution=event.execution,
-        frame=frame_of(event),
-        event_type=type(event).__name__,
-        exc_info=exception,
-    )
-    return Handled(event, Outcome.FAILED, f"{type(exception).__name__}: {exception}")
+def _failed(event: Event, exception: Exception) -> Handled | Struck:
+    """What becomes of an event whose decision could not be written."""
+    if isinstance(exception, StoreUnavailable):
+        return Handled(event, Outcome.FAILED, f"{type(exception).__name__}: {exception}")
+    return Struck(event, exception)

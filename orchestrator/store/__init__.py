@@ -21,6 +21,7 @@ from orchestrator.store.locked import Locked
 from orchestrator.store.schema import migrate
 from orchestrator.store.store import LEASE_SECONDS, Store
 from orchestrator.store.transition import Outcome
+from orchestrator.store.undecided import MOST_STRIKES, Pauses
 from orchestrator.store.values import (
     ActivityRow,
     Announcement,
@@ -35,6 +36,8 @@ from orchestrator.store.values import (
     Report,
     Revision,
     Started,
+    TrailRow,
+    Undecided,
     Unserved,
     WorkerKind,
     WorkerRow,
@@ -43,6 +46,7 @@ from orchestrator.store.values import (
 __all__ = [
     "LEASE_SECONDS",
     "LONELY_FROM",
+    "MOST_STRIKES",
     "ActivityRow",
     "Announcement",
     "Claim",
@@ -59,6 +63,7 @@ __all__ = [
     "MachineWish",
     "NoSuchRevision",
     "Outcome",
+    "Pauses",
     "ReadyQueue",
     "Report",
     "Revision",
@@ -67,6 +72,8 @@ __all__ = [
     "Store",
     "StoreUnavailable",
     "TooManyWriters",
+    "TrailRow",
+    "Undecided",
     "Unserved",
     "UnsupportedDatabase",
     "WorkerKind",

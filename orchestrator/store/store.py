@@ -10,7 +10,7 @@ from datetime import datetime
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.execution.call import Call
 from orchestrator.execution.decision import Decision, Missing, View
-from orchestrator.execution.events import DeadlinePassed, MomentDue
+from orchestrator.execution.events import DeadlinePassed, Event, MomentDue
 from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Scope
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
@@ -29,12 +29,14 @@ from orchestrator.store import (
     start,
     sweep,
     transition,
+    undecided,
     view,
     worker,
 )
 from orchestrator.store.database import Connecting, Database, Surroundings
 from orchestrator.store.lifeline import Lifeline
 from orchestrator.store.transition import Outcome
+from orchestrator.store.undecided import Pauses
 from orchestrator.store.values import (
     FIRST_CALL,
     ActivityRow,
@@ -48,6 +50,8 @@ from orchestrator.store.values import (
     ReadyQueue,
     Revision,
     Started,
+    TrailRow,
+    Undecided,
     Unserved,
     WorkerKind,
     WorkerRow,
@@ -202,6 +206,38 @@ class Store:
         process that asks: nothing lapses unless it was heard of just now.
         """
         return lease.lapse(self._ready(), limit, self.limits.deliveries, by, leases=leases)
+
+    # -- what could not be decided ----------------------------------------------------------------
+
+    def strike(self, event: Event, error: str, pauses: Pauses) -> int | None:
+        """Keep an event that could not be decided for its next try, in a transaction of its own.
+
+        Returns how often that was so by now; None: nobody asks for it any more.
+        """
+        return undecided.strike(self._ready(), event, error, pauses)
+
+    def undecided(self, execution_id: int) -> list[Undecided]:
+        """Return the events of an execution that wait to be decided again."""
+        return undecided.undecided_of(self._ready(), execution_id)
+
+    def left_to_operators(self, limit: int) -> list[Undecided]:
+        """Return the events that were tried as often as may be, oldest first."""
+        return undecided.left_to_operators(self._ready(), limit)
+
+    def settle(self, execution_id: int) -> None:
+        """Forget the events of an execution that nobody waits for any more."""
+        undecided.settle(self._ready(), execution_id)
+
+    def retry(self, execution_id: int, who: str, reason: str) -> list[MomentDue | DeadlinePassed]:
+        """Let what is kept of an execution be tried at once, and note who wants that and why.
+
+        Returns the moments that wake it; empty: nothing is kept.
+        """
+        return undecided.retry(self._ready(), execution_id, who, reason)
+
+    def trail(self, execution_id: int) -> list[TrailRow]:
+        """Return what operators did to an execution, in order."""
+        return undecided.trail_of(self._ready(), execution_id)
 
     # -- workers ---------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from orchestrator.execution.events import TaskLost
+from orchestrator.execution.events import Event, TaskLost
 from orchestrator.execution.frame import ExecutionStatus, Frame, Parent, Task
 from orchestrator.execution.payload import Payload
 
@@ -254,3 +254,30 @@ class WorkerRow:
     def lives(self) -> bool:
         """Whether it was heard of just now."""
         return self.died_at is None and not self.silent
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """An event that could not be decided, kept for its next try."""
+
+    execution: int
+    frame: str
+    entry: int
+    """0: it is the deadline of the whole execution."""
+    event: Event
+    error: str
+    """Why it could not be decided the last time."""
+    strikes: int
+    stored_at: datetime
+    try_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TrailRow:
+    """An operator's act."""
+
+    at: datetime
+    who: str
+    what: str
+    execution: int | None
+    reason: str

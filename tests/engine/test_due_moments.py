@@ -1,4 +1,4 @@
-"""Moments go to their executions when they are due; those that cannot be decided stand aside."""
+"""Moments go to their executions when they are due; those that cannot be decided wait."""
 
 from __future__ import annotations
 
