@@ -140,6 +140,15 @@ class Database:
                 yield connection
 
     @contextmanager
+    def writing_at_once(self) -> Iterator[Connection]:
+        """Open a connection of PostgreSQL for one statement that is on disk once it is answered.
+
+        Raises StoreUnavailable, with `unknown` if the connection dies before the answer.
+        """
+        with self._translated(unknown=True), self._engines().writes.connect() as connection:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+    @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a transaction; it is committed at the end and rolled back if anything is raised.
 
@@ -294,7 +303,7 @@ class Database:
             turn.release()
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translated(self, *, unknown: bool = False) -> Iterator[None]:
         try:
             yield
         except PoolTimeout as error:
@@ -308,7 +317,7 @@ class Database:
             if error.connection_invalidated or isinstance(error, OperationalError):
                 if sqlstate(error) in RETRYABLE_STATES:
                     raise
-                raise StoreUnavailable(_reason(error)) from error
+                raise StoreUnavailable(_reason(error), unknown=unknown) from error
             raise
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Select, and_, select
 from orchestrator.execution.call import Call
 from orchestrator.execution.decision import Decision, Missing, View
 from orchestrator.execution.frame import Scope, lineage
-from orchestrator.store import transition
+from orchestrator.store import statement, transition
 from orchestrator.store.batch import Batch
 from orchestrator.store.call import one
 from orchestrator.store.database import Database
@@ -130,5 +130,12 @@ def locked(
         if frame_ids and version is not None:
             lock.prepare(frame_ids)
         yield lock
-        if lock.decision is not None and not Batch.of([lock.decision]).write(connection):
+        if lock.decision is not None and not _write(database, connection, lock.decision):
             raise GroupBroken(f"execution {execution}: other rows than those that were locked")
+
+
+def _write(database: Database, connection: Connection, decision: Decision) -> bool:
+    batch = Batch.of([decision])
+    if database.dialect == "postgresql" and statement.fits(batch):
+        return decision.execution.id in statement.write(database, connection, batch)
+    return batch.write(connection)

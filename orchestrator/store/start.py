@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Final
 
@@ -15,6 +16,7 @@ from orchestrator.asl.limits import Limits
 from orchestrator.execution.decision import Decision
 from orchestrator.execution.frame import ExecutionStatus, Parent
 from orchestrator.execution.payload import Payload
+from orchestrator.store import statement
 from orchestrator.store.batch import Batch
 from orchestrator.store.database import Database
 from orchestrator.store.errors import GroupBroken, IdTaken, require
@@ -63,13 +65,12 @@ def start(database: Database, decisions: Sequence[Decision], limits: Limits) -> 
     ordered = sorted(range(len(decisions)), key=lambda place: _name(decisions[place]))
     for group in groups([decisions[place] for place in ordered], limits):
         created = _start_group(database, [decision for _, decision in group])
-        if created is not None:
-            answers |= {
-                ordered[place]: answer for (place, _), answer in zip(group, created, strict=True)
-            }
-            continue
         for place, decision in group:
-            answers[ordered[place]] = persistently(partial(_start_alone, database, decision))
+            answers[ordered[place]] = (
+                _created(decision)
+                if decision.execution.id in created
+                else persistently(partial(_start_alone, database, decision))
+            )
     return [answers[place] for place in range(len(decisions))]
 
 
@@ -77,14 +78,19 @@ def _name(decision: Decision) -> tuple[str, str]:
     return decision.execution.machine, decision.execution.name
 
 
-def _start_group(database: Database, group: Sequence[Decision]) -> list[Started] | None:
-    """Write a group in one transaction; None if that cannot be, and nothing is written."""
+def _start_group(database: Database, group: Sequence[Decision]) -> AbstractSet[int]:
+    """Write a group in one transaction; which of them are written now."""
     try:
+        batch = Batch.of(group)
+        if database.dialect == "postgresql" and statement.fits(batch):
+            with database.writing_at_once() as connection:
+                begun = [execution_row(decision.execution) for decision in group]
+                return statement.write(database, connection, batch, begun)
         with database.writing() as connection:
             require(_insert(database, connection, group))
-    except (GroupBroken, DBAPIError):  # one of them exists already, or cannot be written
-        return None
-    return [_created(decision) for decision in group]
+    except (GroupBroken, DBAPIError, TypeError):  # one exists already, or cannot be written
+        return frozenset()
+    return {decision.execution.id for decision in group}
 
 
 def _insert(database: Database, connection: Connection, group: Sequence[Decision]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -16,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from orchestrator.asl.limits import Limits
 from orchestrator.execution.decision import Decision, Stale
+from orchestrator.store import statement
 from orchestrator.store.batch import Batch, size
 from orchestrator.store.database import RETRYABLE_STATES, Database, sqlstate
 from orchestrator.store.errors import GroupBroken, StoreUnavailable, require
@@ -105,16 +107,28 @@ def _commit_group(
 
 def _write(database: Database, group: Sequence[tuple[int, Decision]]) -> dict[int, Outcome]:
     """Write a group in one transaction; raises GroupBroken if its rows do not add up."""
+    if database.dialect == "postgresql":
+        batch = Batch.of(decision for _, decision in group)
+        if statement.fits(batch):
+            with database.writing_at_once() as connection:
+                kept = statement.write(database, connection, batch)
+            return _outcomes(group, kept)
     with database.writing() as connection:
         versions = lock(database, connection, [decision.execution.id for _, decision in group])
         current = [
-            (place, decision)
-            for place, decision in group
+            decision
+            for _, decision in group
             if versions.get(decision.execution.id) == decision.seen_version
         ]
-        require(Batch.of(decision for _, decision in current).write(connection))
-    outcomes: dict[int, Outcome] = {place: _MOVED_ON for place, _ in group}
-    return outcomes | {place: _COMMITTED for place, _ in current}
+        require(Batch.of(current).write(connection))
+    return _outcomes(group, {decision.execution.id for decision in current})
+
+
+def _outcomes(group: Sequence[tuple[int, Decision]], kept: AbstractSet[int]) -> dict[int, Outcome]:
+    return {
+        place: _COMMITTED if decision.execution.id in kept else _MOVED_ON
+        for place, decision in group
+    }
 
 
 def lock(database: Database, connection: Connection, ids: Iterable[int]) -> dict[int, int]:

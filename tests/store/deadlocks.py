@@ -15,16 +15,14 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, select, text
+from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from orchestrator.store import Connecting, Store, migrate, transition
-from orchestrator.store.database import Database
-from orchestrator.store.tables import executions
+from orchestrator.store import Connecting, Store, migrate, statement
 from tests.servers import PostgresServer, create_database
 from tests.store import samples
 from tests.store.processes import at_once, in_processes
@@ -48,16 +46,12 @@ class Outcome:
     """How often the executions have been moved, by their own account."""
 
 
-def _lock_in_order_of_arrival(
-    _database: Database, connection: Connection, ids: Iterable[int]
-) -> dict[int, int]:
-    """Lock executions one after the other as they come: the mutant."""
-    columns = select(executions.c.id, executions.c.version)
-    found = {}
-    for number in ids:
-        row = connection.execute(columns.where(executions.c.id == number).with_for_update()).one()
-        found[row.id] = row.version
-    return found
+def _lock_in_order_of_arrival() -> None:
+    """Lock executions one after the other as they come, and not too fast: the mutant."""
+    statement.STEPS["moved"] = statement.STEPS["moved"].replace(
+        " ORDER BY executions.id", " WHERE pg_sleep(0.001)::text IS NOT NULL"
+    )
+    assert "pg_sleep" in statement.STEPS["moved"]
 
 
 def _commit(store: Store, ids: Sequence[int], until: float, draw: random.Random) -> Counter[str]:
@@ -91,7 +85,7 @@ def _work(
     url: str, meet: Any, number: int, ids: Sequence[int], seconds: float, ordered: bool
 ) -> Counter[str]:
     if not ordered:
-        setattr(transition, transition.lock.__name__, _lock_in_order_of_arrival)
+        _lock_in_order_of_arrival()
     store = Store(url, connecting=Connecting(statement_seconds=60.0, lock_seconds=60.0))
     store.check()
     meet.wait()

@@ -24,13 +24,15 @@ class Recorded:
 
 @contextmanager
 def recording() -> Iterator[Recorded]:
-    """Record every statement and COMMIT of this process."""
+    """Record every statement of this process, and every transaction that changes something."""
     recorded = Recorded()
 
     def on_statement(  # as SQLAlchemy calls it
-        _connection: Connection, _cursor: Any, text: str, values: Any, _context: Any, _many: bool
+        _connection: Connection, cursor: Any, text: str, values: Any, _context: Any, _many: bool
     ) -> None:
         recorded.statements.append((text, values))
+        alone = getattr(cursor.connection, "autocommit", None) is True
+        recorded.commits += alone and not text.startswith("SELECT")
 
     def on_commit(_connection: Connection) -> None:
         recorded.commits += 1

@@ -1,0 +1,193 @@
+"""A batch as one statement of PostgreSQL: one round trip, one transaction, however many decisions.
+
+Rows come as JSON texts. Executions are locked in order of id, and those fall out whose version is
+another; what belongs to the rest is written. A row that is not as it was seen (a frame that was
+claimed in between) breaks the whole statement: then each decision is written alone.
+"""
+
+# ruff: noqa: S608  # statements are put together from the names of our own tables and columns
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
+from typing import Final, TypeAlias
+
+import orjson
+from sqlalchemy import Connection, Table, TextualSelect, text
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.exc import DBAPIError
+
+from orchestrator.store.batch import Batch
+from orchestrator.store.database import Database, sqlstate
+from orchestrator.store.errors import GroupBroken
+from orchestrator.store.rows import Row
+from orchestrator.store.tables import documents, executions, forks, frames, history
+
+Part: TypeAlias = "tuple[str, tuple[str, ...]]"
+"""What is done with rows, and the names of their values."""
+
+BROKEN: Final = "22012"
+"""Division by zero: what the statement does on purpose if it has not met all its rows."""
+
+
+def fits(batch: Batch) -> bool:
+    """Whether a statement can take it: in one, nothing is gone yet for what is inserted."""
+    known = _parts(batch, ()).keys() <= STEPS.keys()
+    return known and not (batch.below and (batch.frames_inserted or batch.forks_inserted))
+
+
+def _parts(batch: Batch, begun: Sequence[Row]) -> dict[str, Sequence[Row]]:
+    """The rows that there are, by what is done with them."""
+    parts = {one.name: getattr(batch, one.name) for one in fields(batch)}
+    moved = parts.pop("executions")
+    return {name: rows for name, rows in {"begun": begun, "moved": moved, **parts}.items() if rows}
+
+
+def write(
+    database: Database, connection: Connection, batch: Batch, begun: Sequence[Row] = ()
+) -> set[int]:
+    """Write a batch, and the rows of executions that begin with it.
+
+    Returns the executions that were at the version seen, or are new.
+
+    Raises GroupBroken if a row that belongs to them was not as seen; nothing is written then.
+    """
+    parts = _parts(batch, begun)
+    statement = writing(tuple((part, tuple(rows[0])) for part, rows in parts.items()))
+    values = {part: orjson.dumps(rows).decode() for part, rows in parts.items()}
+    sent = database.surroundings.monotonic()
+    try:
+        kept = connection.execute(statement, values).all()
+    except DBAPIError as error:
+        if sqlstate(error) == BROKEN:
+            raise GroupBroken from error
+        raise
+    if kept:
+        database.clock.note(kept[0].at, sent)
+    return {row.id for row in kept}
+
+
+@cache
+def writing(parts: tuple[Part, ...]) -> TextualSelect:
+    """Return the statement for a batch with these parts; the first makes `kept`."""
+    steps = [_step(part, names) for part, names in parts]
+    whole = " AND ".join(
+        f"(SELECT count(*) FROM {part}) = (SELECT count(*) FROM {part}_met)"
+        for part, _ in parts
+        if part in _GUARDED
+    )
+    answer = f", 1 / ({whole})::int" if whole else ""
+    return text(
+        f"WITH {', '.join(steps)} SELECT kept.id, statement_timestamp() AS at{answer} FROM kept"
+    ).columns(at=executions.c.started_at.type)
+
+
+def _step(part: str, names: tuple[str, ...]) -> str:
+    table = _TABLES.get(part, frames)
+    typed = ", ".join(f"{name} {_type(table, name)}" for name in names)
+    rows = f"json_to_recordset(CAST(:{part} AS json)) AS rows ({typed})"
+    key = "execution" if "execution" in names else "at_execution"
+    changed = [name for name in names if name in table.c]
+    return STEPS[part].format(
+        rows=rows,
+        these=f"{part} AS (SELECT rows.* FROM {rows} JOIN kept ON kept.id = rows.{key})",
+        names=", ".join(names),
+        picked=", ".join(f"rows.{name}" for name in names),
+        change=", ".join(f"{name} = {part}.{name}" for name in changed),
+    )
+
+
+def _type(table: Table, name: str) -> str:
+    """The type of a value: that of its column, or of the one to which it is compared."""
+    column = "id" if name in ("low", "high") else name.removeprefix("at_").removeprefix("seen_")
+    return table.c[name if name in table.c else column].type.compile(_DIALECT)
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+_DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
+_TABLES: Final = {
+    "begun": executions,
+    "moved": executions,
+    "forks_removed": forks,
+    "forks_inserted": forks,
+    "forks_updated": forks,
+    "history": history,
+    "documents": documents,
+}
+"""Where the types of values come from; from `frames` if not from these."""
+_GUARDED: Final = ("frames_gone", "frames_updated", "forks_updated")
+"""What must meet as many rows as it names."""
+
+
+def _as_seen(part: str) -> str:
+    return (
+        f"frames.execution = {part}.at_execution AND frames.id = {part}.at_id"
+        f" AND frames.token IS NOT DISTINCT FROM {part}.seen_token"
+        f" AND frames.wake_at IS NOT DISTINCT FROM {part}.seen_wake_at"
+        f" AND frames.deliveries IS NOT DISTINCT FROM {part}.seen_deliveries"
+    )
+
+
+def _is_fork(part: str) -> str:
+    return (
+        f"forks.execution = {part}.at_execution AND forks.frame = {part}.at_frame"
+        f" AND forks.entry = {part}.at_entry"
+    )
+
+
+def _insert(part: str, table: str) -> str:
+    return (
+        f"{part} AS (INSERT INTO {table} ({{names}}) SELECT {{picked}} FROM {{rows}}"
+        " JOIN kept ON kept.id = rows.execution)"
+    )
+
+
+STEPS: Final[dict[str, str]] = {
+    "begun": (
+        "kept AS (INSERT INTO executions ({names}) SELECT {picked} FROM {rows}"
+        " ORDER BY rows.machine, rows.name ON CONFLICT DO NOTHING RETURNING id)"
+    ),
+    "moved": (
+        "moved AS (SELECT rows.* FROM {rows}"
+        " JOIN executions ON executions.id = rows.at_id AND executions.version = rows.seen_version"
+        " ORDER BY executions.id FOR UPDATE OF executions),"
+        " kept AS (SELECT at_id AS id FROM moved),"
+        " moved_met AS (UPDATE executions SET {change} FROM moved"
+        " WHERE executions.id = moved.at_id)"
+    ),
+    "below": (
+        "{these}, frames_below AS (DELETE FROM frames USING below WHERE"
+        " frames.execution = below.at_execution AND frames.id >= low AND frames.id <= high),"
+        " forks_below AS (DELETE FROM forks USING below WHERE"
+        " forks.execution = below.at_execution AND forks.frame >= low AND forks.frame <= high)"
+    ),
+    "forks_removed": (
+        "{these}, forks_removed_met AS"
+        f" (DELETE FROM forks USING forks_removed WHERE {_is_fork('forks_removed')})"
+    ),
+    "frames_gone": (
+        "{these}, frames_gone_met AS (DELETE FROM frames USING frames_gone"
+        f" WHERE {_as_seen('frames_gone')} RETURNING 1)"
+    ),
+    "ended": (
+        "{these}, no_frames AS"
+        " (DELETE FROM frames USING ended WHERE frames.execution = ended.at_execution),"
+        " no_forks AS (DELETE FROM forks USING ended WHERE forks.execution = ended.at_execution)"
+    ),
+    "frames_updated": (
+        "{these}, frames_updated_met AS (UPDATE frames SET {change} FROM frames_updated"
+        f" WHERE {_as_seen('frames_updated')} RETURNING 1)"
+    ),
+    "frames_inserted": _insert("frames_inserted", "frames"),
+    "forks_inserted": _insert("forks_inserted", "forks"),
+    "forks_updated": (
+        "{these}, forks_updated_met AS (UPDATE forks SET {change} FROM forks_updated"
+        f" WHERE {_is_fork('forks_updated')} RETURNING 1)"
+    ),
+    "history": _insert("history", "history"),
+    "documents": _insert("documents", "documents"),
+}
+"""What is done with the rows of each part of a batch; first those that make `kept`."""
