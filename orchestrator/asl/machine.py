@@ -39,6 +39,8 @@ class Machine:
     version: str
     text: str
     needs_execution_input: bool = field(init=False)
+    starts_executions: bool = field(init=False)
+    """Whether a state starts executions and waits for them."""
     _scopes: Mapping[str, Branch] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -52,6 +54,11 @@ class Machine:
         object.__setattr__(self, "_scopes", MappingProxyType(scopes))
         needs = any(_reads_execution_input(state) for state in self.every_state())
         object.__setattr__(self, "needs_execution_input", needs)
+        starts = any(
+            isinstance(state, Task) and state.resource.waits_for_execution
+            for state in self.every_state()
+        )
+        object.__setattr__(self, "starts_executions", starts)
 
     def state(self, name: str) -> State:
         """Find a state anywhere in the machine; KeyError if there is none of that name."""

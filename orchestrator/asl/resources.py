@@ -55,6 +55,22 @@ class Resource:
         """Tell whether the task ends when somebody sends its token."""
         return self.pattern is Pattern.TASK_TOKEN
 
+    @property
+    def starts_execution(self) -> bool:
+        """Tell whether the task is to start another execution, which the engine does itself."""
+        return self.name in START_EXECUTION
+
+    @property
+    def waits_for_execution(self) -> bool:
+        """Tell whether the task ends with the execution that it has started."""
+        return self.starts_execution and self.pattern in (Pattern.SYNC, Pattern.SYNC_2)
+
+
+START_EXECUTION = frozenset(
+    {"arn:aws:states:::states:startExecution", "arn:aws:states:::aws-sdk:sfn:startExecution"}
+)
+"""What starts an execution: the optimised integration, and the one of AWS's library."""
+
 
 def parse_resource(text: str) -> Resource:
     """Read a Resource; raises ResourceError for what cannot be anybody's name.
@@ -98,10 +114,13 @@ def _other(text: str) -> Resource:
 
 
 def _celery(text: str) -> Resource:
-    name = text.removeprefix("celery:")
+    name, pattern = text.removeprefix("celery:"), Pattern.REQUEST
+    if name.endswith(f".{Pattern.TASK_TOKEN}"):
+        name, pattern = name.removesuffix(f".{Pattern.TASK_TOKEN}"), Pattern.TASK_TOKEN
     if not _TASK.fullmatch(name):
         raise ResourceError("A Celery task's name has 1 to 255 characters and no blanks")
-    return Resource(Kind.CELERY, text, name, "celery", name)
+    done = text.removeprefix("celery:")
+    return Resource(Kind.CELERY, text, name, "celery", done, pattern=pattern)
 
 
 def _lambda(text: str, rest: str) -> Resource:

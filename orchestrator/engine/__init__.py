@@ -5,7 +5,9 @@ whose moment is due. Knows when a transition is written and who hears of it; kno
 language's rules nor SQL nor any broker.
 """
 
+from orchestrator.engine.around import Mocks
 from orchestrator.engine.bell import Bell, Silence
+from orchestrator.engine.callback import Callbacks, InvalidTaskToken, TokenOf
 from orchestrator.engine.engine import (
     Arrival,
     Engine,
@@ -17,17 +19,26 @@ from orchestrator.engine.group import Group
 from orchestrator.engine.inline import Claimant
 from orchestrator.engine.revision import UnreadableRevision
 from orchestrator.engine.surroundings import Surroundings
+from orchestrator.engine.topic import CHILDREN, ENDED, ENGINE_QUEUE, TellingBell
 
 __all__ = [
+    "CHILDREN",
+    "ENDED",
+    "ENGINE_QUEUE",
     "Arrival",
     "Bell",
+    "Callbacks",
     "Claimant",
     "Engine",
     "Group",
     "Handled",
+    "InvalidTaskToken",
+    "Mocks",
     "Outcome",
     "Silence",
     "Start",
     "Surroundings",
+    "TellingBell",
+    "TokenOf",
     "UnreadableRevision",
 ]

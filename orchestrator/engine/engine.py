@@ -6,23 +6,38 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Final, TypeAlias
 
 from orchestrator import crashpoint
 from orchestrator.asl.limits import DEFAULT, Limits
+from orchestrator.asl.machine import Machine
+from orchestrator.engine.around import Mocks, Surrounding, no_mocks
 from orchestrator.engine.bell import Bell
+from orchestrator.engine.callback import Callbacks
 from orchestrator.engine.group import Group
 from orchestrator.engine.inline import Claimant, Prepared, prepare, view_in_hand
 from orchestrator.engine.revision import Revisions
 from orchestrator.engine.route import Routes
 from orchestrator.engine.strikes import Kept, Strikes, Struck
 from orchestrator.engine.surroundings import Surroundings
-from orchestrator.execution.commands import RingBell, WakeAt
+from orchestrator.engine.topic import tell, topics_of_end
+from orchestrator.execution.commands import RingBell, TellEnd, WakeAt
 from orchestrator.execution.decide import begin, decide
 from orchestrator.execution.decision import Decision, Missing, Stale, View
 from orchestrator.execution.events import Event, StopRequested, frame_of
-from orchestrator.execution.frame import Execution, ExecutionStatus, Phase, Scope, parent_id
+from orchestrator.execution.frame import (
+    NO_ORIGIN,
+    Execution,
+    ExecutionStatus,
+    Origin,
+    Parent,
+    Phase,
+    Scope,
+    parent_id,
+)
 from orchestrator.execution.payload import Payload
+from orchestrator.execution.transition import NeedsMore
 from orchestrator.store import (
     Claim,
     Committed,
@@ -93,6 +108,8 @@ class Start:
     revision: int
     name: str
     input: Payload
+    parent: Parent | None = None
+    origin: Origin = NO_ORIGIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +137,7 @@ class Engine:
         wake: Callable[[datetime], None] = lambda _at: None,
         surroundings: Surroundings | None = None,
         pauses: Pauses | None = None,
+        mocks: Mocks = no_mocks,
     ) -> None:
         self._strikes = Strikes(store, pauses or Pauses())
         self._store = store
@@ -134,6 +152,8 @@ class Engine:
         self._unknown: dict[Event, Prepared] = {}
         """What was to be committed when the connection died, by the event that will come again."""
         self.routes = Routes(store, self._surroundings.monotonic)
+        self.callbacks = Callbacks(partial(store.secret, "callbacks"))
+        self._surrounding = Surrounding(store, mocks)
 
     # -- starts ----------------------------------------------------------------------------------
 
@@ -170,11 +190,32 @@ class Engine:
             next_event_id=1,
             started_at=now,
             last_event_at=now,
+            parent=start.parent,
+            origin=start.origin,
         )
         machine = self._revisions.machine(start.revision)
         bits = self._surroundings.random_bytes(TOKEN_BYTES)
-        decision = begin(machine, execution, self._scope, start.input, now, bits, self._limits)
+        decision = self._beginning(machine, execution, start.input, now, bits)
         return prepare(decision, self.routes.queue, None, now)
+
+    def _beginning(
+        self, machine: Machine, execution: Execution, given: Payload, now: datetime, bits: bytes
+    ) -> Decision:
+        around = self._surrounding.of(execution)
+        while True:
+            try:
+                return begin(
+                    machine,
+                    execution,
+                    self._scope,
+                    given,
+                    now,
+                    bits,
+                    self._limits,
+                    around=around,
+                )
+            except NeedsMore as needs:
+                around = self._surrounding.more(around, needs.missing)
 
     # -- events ----------------------------------------------------------------------------------
 
@@ -330,11 +371,14 @@ class Engine:
         machine = self._revisions.machine(view.execution.revision)
         if machine.needs_execution_input and view.input is None:
             view = replace(view, input=self._store.read_input(view.execution.id))
+        view = replace(view, around=self._surrounding.of(view.execution))
         bits = self._surroundings.random_bytes(TOKEN_BYTES)
         now = self._store.now()
         while True:
             decision = decide(machine, view, arrival.event, now, bits, self._limits)
             match decision:
+                case Missing() if decision.activities:
+                    view = replace(view, around=self._surrounding.more(view.around, decision))
                 case Missing():
                     more = read_more(view, decision)
                     if more is None:
@@ -410,6 +454,7 @@ class Engine:
         """Let the world hear of what is committed now."""
         crashpoint.reach("committed")
         queues: dict[str, int] = {}
+        topics: set[str] = set()
         for prepared in committed:
             if prepared.decision.execution.strikes:
                 self._strikes.settle(prepared.decision.execution.id)
@@ -424,8 +469,11 @@ class Engine:
                             queues[queue] = queues.get(queue, 0) + 1
                     case WakeAt(at):
                         self._wake(at)
+                    case TellEnd():
+                        topics.update(topics_of_end(prepared.decision.execution))
         if queues:
             self._bell.ring(queues)
+        tell(self._store, topics)
 
 
 def _is_crowded(view: View, frame: str) -> bool:

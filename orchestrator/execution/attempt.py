@@ -50,8 +50,15 @@ def record_started(
     at = min(max(started_at, transition.view.execution.last_event_at), transition.now)
     details: dict[str, Detail] = dict(_named(resource))
     if resource.kind is Kind.ACTIVITY and claimed_by is not None:
-        details["workerName"] = claimed_by
+        details["workerName"] = claimed_by.removeprefix("activity:")
     _record(transition, thread, resource, "Started", details, at)
+
+
+def record_submitted(
+    transition: Transition, thread: Thread, resource: Resource, output: Payload
+) -> None:
+    """Record that a handler has handed the work on, to whoever ends the task."""
+    _record(transition, thread, resource, "Submitted", {**_named(resource), "output": output})
 
 
 def record_succeeded(

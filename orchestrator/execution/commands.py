@@ -21,4 +21,9 @@ class WakeAt:
     at: datetime
 
 
-Command: TypeAlias = "RingBell | WakeAt"
+@dataclass(frozen=True, slots=True)
+class TellEnd:
+    """Tell whoever waits for the end of this execution: a caller, or the one that started it."""
+
+
+Command: TypeAlias = "RingBell | WakeAt | TellEnd"

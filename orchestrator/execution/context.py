@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from orchestrator.asl.document import Json
 from orchestrator.execution.frame import Execution, Scope
 from orchestrator.execution.payload import Payload
+from orchestrator.execution.token import placeholder
 
 
 def context_object(
@@ -15,6 +16,7 @@ def context_object(
     given: Payload | None,
     state: dict[str, Json],
     item: tuple[int, Payload] | None,
+    token: str | None = None,
 ) -> Json:
     """Return the context object of a state; `given` is the execution's input where it is needed."""
     about: dict[str, Json] = {"Id": scope.execution_arn(execution.machine, execution.name)}
@@ -22,10 +24,11 @@ def context_object(
         about["Input"] = given.value
     about |= {
         "StartTime": moment_text(execution.started_at),
-        "Name": execution.name,
+        "Name": execution.given_name,
         "RoleArn": scope.role_arn,
-        "RedriveCount": 0,
     }
+    if not execution.is_express:
+        about["RedriveCount"] = 0
     context: dict[str, Json] = {
         "Execution": about,
         "StateMachine": {
@@ -34,6 +37,8 @@ def context_object(
         },
         "State": state,
     }
+    if token is not None:
+        context["Task"] = {"Token": placeholder(token)}
     if item is not None:
         index, value = item
         context["Map"] = {

@@ -11,8 +11,18 @@ from datetime import datetime, timedelta
 
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
-from orchestrator.execution.decision import Decision, Missing, Stale, View
+from orchestrator.execution.decision import (
+    NOTHING_AROUND,
+    Around,
+    Decision,
+    Missing,
+    Stale,
+    View,
+)
 from orchestrator.execution.events import (
+    CallbackFailed,
+    CallbackSucceeded,
+    ChildEnded,
     DeadlinePassed,
     Event,
     MomentDue,
@@ -38,12 +48,15 @@ def begin(
     now: datetime,
     bits: bytes,
     limits: Limits = DEFAULT,
+    *,
+    around: Around = NOTHING_AROUND,
 ) -> Decision:
-    """Decide how a new execution begins: its first states, until everything rests."""
-    if machine.timeout_seconds is not None:
-        deadline_at = execution.started_at + timedelta(seconds=machine.timeout_seconds)
-        execution = replace(execution, deadline_at=deadline_at)
-    view = View(execution, scope, frames={}, forks={}, input=given)
+    """Decide how a new execution begins: its first states, until everything rests.
+
+    Raises NeedsMore if it depends on something around it of which nothing is told.
+    """
+    execution = replace(execution, deadline_at=_deadline(machine, execution))
+    view = View(execution, scope, frames={}, forks={}, input=given, around=around)
     transition = Transition(machine, view, now, bits, limits)
     root = Thread("", given)
     transition.create(root)
@@ -60,6 +73,17 @@ def begin(
     except HistoryFull:
         transition.overflow(root.state)
     return replace(transition.decision(), input=given)
+
+
+EXPRESS_SECONDS = 300
+"""How long an execution of an EXPRESS machine may take."""
+
+
+def _deadline(machine: Machine, execution: Execution) -> datetime | None:
+    seconds = machine.timeout_seconds
+    if execution.is_express:
+        seconds = min(seconds or EXPRESS_SECONDS, EXPRESS_SECONDS)
+    return None if seconds is None else execution.started_at + timedelta(seconds=seconds)
 
 
 def decide(
@@ -88,6 +112,8 @@ def decide(
 def _react(transition: Transition, event: Event) -> None:
     match event:
         case TaskSucceeded() | TaskFailed() | TaskLost():
+            report(transition, transition.thread(event.frame), event)
+        case CallbackSucceeded() | CallbackFailed() | ChildEnded():
             report(transition, transition.thread(event.frame), event)
         case MomentDue():
             _wake(transition, event)
@@ -145,6 +171,8 @@ def _stale(view: View, event: Event, now: datetime) -> str | None:
             return _stale_moment(view.frames.get(event.frame), event, now)
         case TaskSucceeded() | TaskFailed() | TaskLost():
             return _stale_report(view.frames.get(event.frame), event)
+        case CallbackSucceeded() | CallbackFailed() | ChildEnded():
+            return _stale_answer(view.frames.get(event.frame), event.token)
 
 
 def _stale_moment(frame: Frame | None, event: MomentDue, now: datetime) -> str | None:
@@ -161,8 +189,18 @@ def _stale_report(frame: Frame | None, event: TaskSucceeded | TaskFailed | TaskL
     task = frame.task
     if task is None or task.token != event.token:
         return "the attempt is over"
+    if frame.rests_on is not RestsOn.TASK:
+        return "its handler has reported already"
     if task.deliveries != event.delivery:
         return "the delivery is over"
     if not isinstance(event, TaskLost) and task.claimed_by != event.claimed_by:
         return "the claim is another's"
+    return None
+
+
+def _stale_answer(frame: Frame | None, token: str) -> str | None:
+    if frame is None:
+        return "the frame is gone"
+    if frame.task is None or frame.task.token != token:
+        return "the attempt is over"
     return None

@@ -17,6 +17,19 @@ from orchestrator.execution.payload import Payload
 
 
 @dataclass(frozen=True, slots=True)
+class Around:
+    """What a decision asks of the world around its execution."""
+
+    activities: Mapping[str, bool] = field(default_factory=dict)
+    """Whether activities are there, by name, as far as it was asked."""
+    mocked: frozenset[str] = frozenset()
+    """The states whose tasks get the answers of a mock configuration."""
+
+
+NOTHING_AROUND = Around()
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """What a decision may look at: the execution, a frame with its ancestors, their forks.
 
@@ -38,6 +51,7 @@ class View:
     """The frames whose effects that have not ended are all among `frames`."""
     waiting: Mapping[str, bool] = field(default_factory=dict)
     """By prefix: whether some frame under it rests on a call."""
+    around: Around = NOTHING_AROUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +70,8 @@ class Missing:
     """Frames: their effects that have not ended."""
     waiting: tuple[str, ...] = ()
     """Prefixes `FRAME/E.`: whether some frame under them rests on a call."""
+    activities: tuple[str, ...] = ()
+    """Names of activities that may or may not be there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +125,10 @@ class Decision:
     calls_decided: tuple[Call, ...] = ()
     """Kept calls that have their verdict now."""
     commands: tuple[Command, ...] = field(default=())
+    orphans: tuple[str, ...] = ()
+    """Of executions that it has started and waits for no more: what they have as their parent."""
+    leaves_children: bool = False
+    """Whether frames that go with it may wait for executions, too."""
 
     @property
     def ends(self) -> bool:

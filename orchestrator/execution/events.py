@@ -80,15 +80,58 @@ class StopRequested:
     cause: str | None
 
 
-Event: TypeAlias = (
-    "TaskSucceeded | TaskFailed | TaskLost | MomentDue | DeadlinePassed | StopRequested"
+@dataclass(frozen=True, slots=True)
+class CallbackSucceeded:
+    """Somebody has ended a task by its token: an activity's worker, or who was called back."""
+
+    execution: int
+    frame: str
+    token: str
+    result: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackFailed:
+    """Somebody has failed a task by its token."""
+
+    execution: int
+    frame: str
+    token: str
+    error: str | None
+    cause: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChildEnded:
+    """An execution that a task has started and waits for has ended.
+
+    `began` is what its start was answered with, `described` the whole of it; where Input and
+    Output stand there as JSON text, `read` has them as documents.
+    """
+
+    execution: int
+    frame: str
+    token: str
+    succeeded: bool
+    began: Payload
+    described: Payload
+    read: Payload
+
+
+Report: TypeAlias = (
+    "TaskSucceeded | TaskFailed | TaskLost | CallbackSucceeded | CallbackFailed | ChildEnded"
 )
+"""What may become of a task."""
+
+Event: TypeAlias = "Report | MomentDue | DeadlinePassed | StopRequested"
 
 
 def frame_of(event: Event) -> str:
     """Return the id of the frame that the event concerns; the root's where it concerns them all."""
     match event:
         case TaskSucceeded() | TaskFailed() | TaskLost() | MomentDue():
+            return event.frame
+        case CallbackSucceeded() | CallbackFailed() | ChildEnded():
             return event.frame
         case DeadlinePassed() | StopRequested():
             return ""

@@ -14,7 +14,7 @@ from orchestrator.asl.states import (
     Wait,
 )
 from orchestrator.execution import fork
-from orchestrator.execution.events import MomentDue, TaskFailed, TaskLost, TaskSucceeded
+from orchestrator.execution.events import MomentDue, Report
 from orchestrator.execution.failure import evaluation_failed, meet
 from orchestrator.execution.frame import ExecutionStatus, FrameStatus
 from orchestrator.execution.history import Detail
@@ -99,7 +99,7 @@ def work(transition: Transition, thread: Thread) -> None:
 def report(
     transition: Transition,
     thread: Thread,
-    event: TaskSucceeded | TaskFailed | TaskLost | MomentDue,
+    event: Report | MomentDue,
 ) -> None:
     """Tell a frame that rests on a task what became of it."""
     state = transition.state_of(thread)

@@ -120,7 +120,7 @@ class Origin:
     """Which answers of a mock configuration its tasks get; only where one is served."""
 
 
-_NO_ORIGIN = Origin()
+NO_ORIGIN = Origin()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Execution:
     """How often its events could not be decided; the store counts, no decision changes it."""
     parent: Parent | None = None
     """Who waits for its end."""
-    origin: Origin = field(default_factory=lambda: _NO_ORIGIN)
+    origin: Origin = NO_ORIGIN
 
     @property
     def is_express(self) -> bool:

@@ -6,6 +6,7 @@ Knows how a frame goes, rests and ends. Knows no machine, no history and no othe
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from orchestrator.execution.frame import (
@@ -118,6 +119,14 @@ class Thread:
         self.rests_on = RestsOn.TASK
         self.task = task
         self.wake_at = self.timeout_at = timeout_at
+
+    def rest_on_answer(self, rests_on: RestsOn, wake_at: datetime | None) -> None:
+        """Rest until the task, which its handler has begun, is ended from outside."""
+        self.changed = True
+        self.rests_on = rests_on
+        self.wake_at = wake_at
+        if self.task is not None:
+            self.task = replace(self.task, claimed_by=None, lease_until=None)
 
     def rest_on_clock(self, wake_at: datetime) -> None:
         """Rest until a moment."""

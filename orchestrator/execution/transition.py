@@ -20,10 +20,19 @@ from orchestrator.asl.machine import Machine
 from orchestrator.asl.paths import ContextSource
 from orchestrator.asl.states import Map, Parallel, State
 from orchestrator.asl.states import Task as TaskState
-from orchestrator.execution.commands import Command, RingBell, WakeAt
+from orchestrator.execution.commands import Command, RingBell, TellEnd, WakeAt
 from orchestrator.execution.context import context_object, moment_text
 from orchestrator.execution.decision import Decision, FrameUpdate, Missing, Seen, View
-from orchestrator.execution.frame import Execution, ExecutionStatus, Fork, Frame, Phase, lineage
+from orchestrator.execution.frame import (
+    Execution,
+    ExecutionStatus,
+    Fork,
+    Frame,
+    Parent,
+    Phase,
+    RestsOn,
+    lineage,
+)
 from orchestrator.execution.history import Detail, HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.thread import Tally, Thread
@@ -73,6 +82,8 @@ class Transition:
         self._states = 0
         self._bits = bits
         self._tokens = 0
+        self._promised: dict[str, str] = {}
+        self._orphans: list[str] = []
         self._ended: Execution | None = None
         self._output: Payload | None = None
 
@@ -136,6 +147,24 @@ class Transition:
         self._tokens += 1
         return sha256(self._bits + self._tokens.to_bytes(4, "big")).hexdigest()
 
+    def promise(self, thread: Thread) -> str:
+        """Return a new token for the attempt that a frame is about to make: its context has it."""
+        token = self._promised[thread.id] = self.token()
+        return token
+
+    def orphan(self, thread: Thread) -> None:
+        """Wait no more for the execution that a frame's task has started."""
+        if thread.task is not None:
+            parent = Parent(self.view.execution.id, thread.id, thread.task.token)
+            self._orphans.append(str(parent))
+
+    def require_activity(self, name: str) -> bool:
+        """Tell whether an activity is there; asks for it if that is not known."""
+        known = self.view.around.activities
+        if name not in known:
+            raise NeedsMore(Missing(activities=(name,)))
+        return known[name]
+
     def draw(self, place: str) -> Draw:
         """Return the draws of an evaluation, the same when the decision is computed again."""
         return Draw(f"{self.view.execution.id}/{self._next_event_id}/{place}".encode())
@@ -151,11 +180,15 @@ class Transition:
             "Name": thread.state,
             "EnteredTime": moment_text(thread.entered_at or self.now),
         }
-        if isinstance(self.state_of(thread), TaskState | Parallel | Map):
+        state = self.state_of(thread)
+        if isinstance(state, TaskState | Parallel | Map):
             about["RetryCount"] = thread.retries.total
         view = self.view
         here = item or self._item_around(thread.id)
-        return context_object(view.execution, view.scope, view.input, about, here)
+        token = None
+        if isinstance(state, TaskState) and state.resource.waits_for_token:
+            token = self._promised.get(thread.id) if thread.task is None else thread.task.token
+        return context_object(view.execution, view.scope, view.input, about, here, token)
 
     def _item_around(self, frame_id: str) -> tuple[int, Payload] | None:
         for one in reversed(lineage(frame_id)):
@@ -328,7 +361,15 @@ class Transition:
         )
         history = tuple(self._history)
         if self._ended is not None:
-            return Decision(before.version, after, history=history, output=self._output)
+            return Decision(
+                before.version,
+                after,
+                history=history,
+                output=self._output,
+                commands=(TellEnd(),) if after.is_express or after.parent else (),
+                leaves_children=self.machine.starts_executions,
+                orphans=tuple(self._orphans),
+            )
         return self._going_on(before.version, after, history)
 
     def _going_on(
@@ -357,6 +398,8 @@ class Transition:
             forks_removed=tuple((one.fork.frame, one.fork.entry) for one in self._closed),
             history=history,
             commands=self._commands(),
+            leaves_children=bool(self._closed) and self.machine.starts_executions,
+            orphans=tuple(self._orphans),
         )
 
     def _commands(self) -> tuple[Command, ...]:
@@ -366,7 +409,7 @@ class Transition:
         for thread in self._threads.values():
             if thread.gone or not thread.changed:
                 continue
-            if thread.task is not None:
+            if thread.task is not None and thread.rests_on is RestsOn.TASK:
                 commands.append(RingBell(thread.task.resource))
             if thread.wake_at is not None and (earliest is None or thread.wake_at < earliest):
                 earliest = thread.wake_at

@@ -4,12 +4,15 @@ Knows machines, executions and their names; knows neither HTTP nor a command lin
 """
 
 from orchestrator.service.errors import (
+    ActivityDoesNotExist,
     ExecutionAlreadyExists,
     ExecutionDoesNotExist,
     ExecutionNotStopped,
     InvalidDefinition,
     InvalidExecutionInput,
+    MachineAlreadyExists,
     MachineDoesNotExist,
+    MachineIsDeleting,
     ServiceError,
 )
 from orchestrator.service.facade import (
@@ -18,8 +21,19 @@ from orchestrator.service.facade import (
     Orchestrator,
     StartedExecution,
 )
+from orchestrator.service.machines import (
+    EXPRESS,
+    STANDARD,
+    MachineChange,
+    MachineDetail,
+    Machines,
+    MachineSettings,
+)
 
 __all__ = [
+    "EXPRESS",
+    "STANDARD",
+    "ActivityDoesNotExist",
     "Deployed",
     "ExecutionAlreadyExists",
     "ExecutionDetail",
@@ -27,7 +41,13 @@ __all__ = [
     "ExecutionNotStopped",
     "InvalidDefinition",
     "InvalidExecutionInput",
+    "MachineAlreadyExists",
+    "MachineChange",
+    "MachineDetail",
     "MachineDoesNotExist",
+    "MachineIsDeleting",
+    "MachineSettings",
+    "Machines",
     "Orchestrator",
     "ServiceError",
     "StartedExecution",

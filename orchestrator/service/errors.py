@@ -32,6 +32,29 @@ class MachineDoesNotExist(ServiceError):
         super().__init__(f"there is no machine {name!r}: deploy its definition first")
 
 
+class MachineAlreadyExists(ServiceError):
+    """The name is taken by a machine that is another one."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"a machine {name!r} exists already and is another one")
+        self.name = name
+
+
+class MachineIsDeleting(ServiceError):
+    """The machine is about to go."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the machine {name!r} is being deleted")
+        self.name = name
+
+
+class ActivityDoesNotExist(ServiceError):
+    """No activity of that name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no activity {name!r}")
+
+
 class ExecutionDoesNotExist(ServiceError):
     """No execution of that address."""
 
@@ -53,3 +76,19 @@ class ExecutionNotStopped(ServiceError):
 
     def __init__(self, address: str, reason: str) -> None:
         super().__init__(f"{address} could not be stopped: {reason}")
+
+
+class InvalidOutput(ServiceError):
+    """What was sent as a task's output is no JSON document."""
+
+
+class TaskDoesNotExist(ServiceError):
+    """A token of an execution that is not there."""
+
+
+class TaskTimedOut(ServiceError):
+    """A token of an attempt that is over: answered, late, or stopped."""
+
+
+class Undecided(ServiceError):
+    """Something else always came first; the same may be sent again."""

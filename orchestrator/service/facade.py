@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, TypeAlias
 
 from orchestrator.asl import definition, document, names
@@ -11,9 +12,17 @@ from orchestrator.asl.diagnostics import Finding
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.engine import Engine, Outcome, Start
 from orchestrator.execution.events import StopRequested
-from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Scope
+from orchestrator.execution.frame import (
+    NO_ORIGIN,
+    Execution,
+    ExecutionStatus,
+    Frame,
+    Origin,
+    Scope,
+)
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
+from orchestrator.service.activities import Activities, Callbacks
 from orchestrator.service.errors import (
     ExecutionAlreadyExists,
     ExecutionDoesNotExist,
@@ -21,8 +30,10 @@ from orchestrator.service.errors import (
     InvalidDefinition,
     InvalidExecutionInput,
     MachineDoesNotExist,
+    MachineIsDeleting,
 )
-from orchestrator.store import MachineRow, Revision, Store
+from orchestrator.service.machines import EXPRESS, Machines
+from orchestrator.store import MachineRow, MachineStatus, Revision, Store
 
 HISTORY_PAGE: Final = 1_000
 
@@ -38,6 +49,8 @@ class StartedExecution:
     address: str
     arn: str
     created: bool
+    status: ExecutionStatus
+    started_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +79,9 @@ class Orchestrator:
         self._engine = engine
         self._limits = limits
         self._scope = scope or Scope()
+        self.machines = Machines(store, limits, self._scope)
+        self.activities = Activities(store, engine)
+        self.callbacks = Callbacks(store, engine, limits)
 
     # -- machines --------------------------------------------------------------------------------
     # --------------------
@@ -97,17 +113,22 @@ class Orchestrator:
         machine: str,
         name: str | None = None,
         input: str = "{}",  # noqa: A002  # as AWS calls it
+        origin: Origin = NO_ORIGIN,
     ) -> StartedExecution:
         """Start an execution of the newest revision.
 
         With the name and input of one that exists, that one is the answer. `input` is JSON text.
-        Raises MachineDoesNotExist, InvalidName, InvalidExecutionInput,
-        ExecutionAlreadyExists.
+        Of an EXPRESS machine every start makes a new execution. Raises MachineDoesNotExist,
+        MachineIsDeleting, InvalidName, InvalidExecutionInput, ExecutionAlreadyExists.
         """
         name = names.check(name) if name is not None else str(uuid.uuid4())
         payload = self._read_input(input)
         row = self._machine(machine)
-        start = Start(machine, row.revision, name, payload)
+        if row.status is MachineStatus.DELETING:
+            raise MachineIsDeleting(machine)
+        if row.type == EXPRESS:
+            name = f"{name}:{uuid.uuid4()}"
+        start = Start(machine, row.revision, name, payload, origin=origin)
         started = self._engine.start(start)
         if not started.created and not started.same_input:
             raise ExecutionAlreadyExists(machine, name)
@@ -116,6 +137,8 @@ class Orchestrator:
             f"{machine}:{name}",
             self._scope.execution_arn(machine, name),
             started.created,
+            started.status,
+            started.started_at,
         )
 
     def describe_execution(self, address: str) -> ExecutionDetail:
@@ -172,7 +195,7 @@ class Orchestrator:
         machine, _, name = address.removeprefix(self._scope.execution_arn("", "")[:-1]).partition(
             ":"
         )
-        there = _nameable(machine) and _nameable(name)
+        there = _nameable(machine) and all(map(_nameable, name.split(":", 1)))
         execution = self._store.find(machine, name) if there else None
         if execution is None:
             raise ExecutionDoesNotExist(address)

@@ -51,7 +51,7 @@ def create(database: Database, name: str) -> ActivityRow:
     resource = {
         "name": ACTIVITY + name,
         "queue": ACTIVITY + name,
-        "at_most_once": True,
+        "at_most_once": False,
         "announced_by": "",
     }
     with database.writing() as connection:

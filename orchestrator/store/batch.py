@@ -17,16 +17,23 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    func,
     insert,
+    or_,
+    select,
     update,
 )
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql.dml import Insert
 
 from orchestrator.execution.decision import Decision, FrameUpdate
-from orchestrator.execution.frame import Fork, FrameKind, is_effect
+from orchestrator.execution.frame import Fork, FrameKind, RestsOn, is_effect
 from orchestrator.execution.history import encode
+from orchestrator.execution.served import START
 from orchestrator.store.call import DECIDE_CALLS, INSERT_CALLS, call_row, decided_row
+from orchestrator.store.moment import current_moment
 from orchestrator.store.rows import Row, execution_row, fork_row, frame_row, seen_row
-from orchestrator.store.tables import documents, executions, forks, frames, history
+from orchestrator.store.tables import documents, executions, forks, frames, history, orphans
 from orchestrator.store.view import AFTER_DIGITS
 
 _EXECUTION_CHANGES: Final = (
@@ -108,6 +115,30 @@ INSERT_FORKS: Final = insert(forks)
 INSERT_HISTORY: Final = insert(history)
 INSERT_DOCUMENTS: Final = insert(documents)
 
+_parent: Final = func.concat(frames.c.execution, ":", frames.c.token, ":", frames.c.id)
+_may_have_children: Final = and_(
+    frames.c.execution == bindparam("at_execution"),
+    frames.c.id >= bindparam("low"),
+    frames.c.id <= bindparam("high"),
+    or_(
+        frames.c.rests_on == RestsOn.EXECUTION.value,
+        and_(frames.c.resource == START, frames.c.deliveries > 0),
+    ),
+)
+_ORPHANED: Final = select(_parent, current_moment()).where(_may_have_children)
+_ON: Final[dict[str, type[postgresql.Insert | sqlite.Insert]]] = {
+    "postgresql": postgresql.Insert,
+    "sqlite": sqlite.Insert,
+}
+INSERT_ORPHANS_BELOW: Final[dict[str, Insert]] = {
+    dialect: of(orphans).from_select(["parent", "since"], _ORPHANED).on_conflict_do_nothing()
+    for dialect, of in _ON.items()
+}
+INSERT_ORPHANS: Final[dict[str, Insert]] = {
+    dialect: of(orphans).values(since=current_moment()).on_conflict_do_nothing()
+    for dialect, of in _ON.items()
+}
+
 _TEXTS: Final = ("data", "arguments", "item")
 
 
@@ -132,6 +163,8 @@ class Batch:
     documents: list[Row] = field(default_factory=_rows)
     calls_inserted: list[Row] = field(default_factory=_rows)
     calls_decided: list[Row] = field(default_factory=_rows)
+    orphans: list[Row] = field(default_factory=_rows)
+    orphans_below: list[Row] = field(default_factory=_rows)
 
     @classmethod
     def of(cls, decisions: Iterable[Decision]) -> Batch:
@@ -155,11 +188,21 @@ class Batch:
             self._add_frames(decision)
         self.calls_inserted += [call_row(execution, call) for call in decision.calls_inserted]
         self.calls_decided += [decided_row(execution, call) for call in decision.calls_decided]
+        self._add_orphans(decision)
         if decision.history:
             self.history.append(_history_row(decision))
         for what, payload in (("input", decision.input), ("output", decision.output)):
             if payload is not None:
                 self.documents.append({"execution": execution, "what": what, "text": payload.text})
+
+    def _add_orphans(self, decision: Decision) -> None:
+        self.orphans += [{"parent": parent} for parent in decision.orphans]
+        if decision.leaves_children and decision.seen_version:
+            ranges = [("", AFTER_DIGITS)] if decision.ends else _ranges(decision.removed)
+            self.orphans_below += [
+                {"at_execution": decision.execution.id, "low": low, "high": high}
+                for low, high in ranges
+            ]
 
     def _add_end(self, decision: Decision) -> None:
         execution = decision.execution.id
@@ -199,6 +242,8 @@ class Batch:
 
     def write(self, connection: Connection) -> bool:
         """Send the statements; whether each has met all the rows that it names."""
+        _send(connection, INSERT_ORPHANS_BELOW[connection.dialect.name], self.orphans_below)
+        _send(connection, INSERT_ORPHANS[connection.dialect.name], self.orphans)
         _send(connection, DELETE_FRAMES_BELOW, self.below)
         _send(connection, DELETE_FORKS_BELOW, self.below)
         _send(connection, DELETE_FORK, self.forks_removed)
@@ -228,6 +273,10 @@ def size(decision: Decision) -> int:
     payloads += [call.input for call in decision.calls_inserted]
     written = sum(len(payload.text) for payload in payloads if payload is not None)
     return 2 * written  # the history holds about as much once more
+
+
+def _ranges(prefixes: Iterable[str]) -> list[tuple[str, str]]:
+    return [(prefix, prefix + AFTER_DIGITS) for prefix in prefixes]
 
 
 def _send(connection: Connection, statement: Executable, rows: Sequence[Row]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from orchestrator.execution.payload import Payload
 from orchestrator.store.database import Database
 from orchestrator.store.rows import EXECUTION_COLUMNS, FRAME_COLUMNS, read_execution, read_frame
 from orchestrator.store.tables import FAILED, documents, executions, frames, history
+from orchestrator.store.wanted import INTEGER, listed, one_of
 
 _BY_ID: Final = select(*EXECUTION_COLUMNS).where(executions.c.id == bindparam("at_id"))
 _BY_NAME: Final = select(*EXECUTION_COLUMNS).where(
@@ -92,6 +94,20 @@ def failed_effects(database: Database, limit: int) -> list[tuple[str, Frame]]:
     with database.reading() as connection:
         rows = connection.execute(_FAILED_EFFECTS, {"most": limit}).all()
     return [(f"{row[0]}:{row[1]}", read_frame(row[2:])) for row in rows]
+
+
+@cache
+def _ended_statement(dialect: str) -> Select[Any]:
+    return select(executions.c.id).where(
+        one_of(dialect, executions.c.id, "ids", INTEGER), executions.c.ended_at.is_not(None)
+    )
+
+
+def ended(database: Database, ids: Sequence[int]) -> list[int]:
+    """Return those of the executions that have ended."""
+    with database.reading() as connection:
+        parameters = {"ids": listed(database.dialect, ids)}
+        return list(connection.execute(_ended_statement(database.dialect), parameters).scalars())
 
 
 NEWEST: Final = 2**63 - 1

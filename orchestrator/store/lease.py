@@ -177,6 +177,24 @@ def heartbeat(database: Database, claim: Claim, progress: Payload | None) -> boo
         return connection.execute(_HEARTBEAT, parameters).rowcount == 1
 
 
+_BEAT: Final = (
+    update(frames)
+    .where(
+        frames.c.execution == bindparam("at_execution"),
+        frames.c.id == bindparam("at_id"),
+        frames.c.token == bindparam("at_token"),
+    )
+    .values(wake_at=earliest_moment())
+)
+
+
+def beat(database: Database, execution: int, frame: str, token: str) -> bool:
+    """Put off the same moment for whoever has a task's token; False if the attempt is over."""
+    parameters = {"at_execution": execution, "at_id": frame, "at_token": token}
+    with database.claiming() as connection:
+        return connection.execute(_BEAT, parameters).rowcount == 1
+
+
 # -- leases that are over ------------------------------------------------------------------------
 
 # A claim without a lease has handed in its result, which waits to be decided.

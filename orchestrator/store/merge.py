@@ -46,6 +46,8 @@ def merged(first: Decision, second: Decision) -> Decision:
         calls_inserted=tuple(arrived.values()),
         calls_decided=tuple(call for number, call in decided.items() if number not in arrived),
         commands=first.commands + second.commands,
+        orphans=first.orphans + second.orphans,
+        leaves_children=first.leaves_children or second.leaves_children,
     )
 
 

@@ -358,6 +358,10 @@ class Store:
         """Hear of every topic until the function that is answered is called."""
         return news.listen(self._ready(), hearer)
 
+    def beat(self, execution_id: int, frame: str, token: str) -> bool:
+        """Note that whoever has a task's token is alive; False if the attempt is over."""
+        return lease.beat(self._ready(), execution_id, frame, token)
+
     # -- children --------------------------------------------------------------------------------
 
     def untold(self, limit: int) -> list[Execution]:
@@ -377,6 +381,10 @@ class Store:
     def execution(self, execution_id: int) -> Execution | None:
         """Return an execution by its id."""
         return execution.execution(self._ready(), execution_id)
+
+    def ended(self, ids: Sequence[int]) -> list[int]:
+        """Return those of the executions that have ended."""
+        return execution.ended(self._ready(), ids)
 
     def find(self, machine_name: str, name: str) -> Execution | None:
         """Return an execution by its machine and name."""

@@ -18,7 +18,7 @@ from orchestrator.asl.document import Json
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
 from orchestrator.execution.decide import begin, decide
-from orchestrator.execution.decision import Decision, Missing, Stale, View
+from orchestrator.execution.decision import Around, Decision, Missing, Stale, View
 from orchestrator.execution.events import (
     DeadlinePassed,
     Event,
@@ -45,6 +45,19 @@ from orchestrator.execution.payload import Payload
 
 START = datetime(2026, 11, 30, 12, tzinfo=UTC)
 LEASE = timedelta(seconds=30)
+
+
+class _Activities(dict[str, bool]):
+    """Every activity is there, but for those that are named so."""
+
+    def __contains__(self, _name: object) -> bool:
+        return True
+
+    def __getitem__(self, name: str) -> bool:
+        return not name.startswith("deleted")
+
+
+AROUND = Around(activities=_Activities())
 
 
 @dataclass(frozen=True)
@@ -156,6 +169,7 @@ class World:
                 self.now,
                 self.bits(),
                 self.limits,
+                around=AROUND,
             )
         )
         return self
@@ -184,7 +198,7 @@ class World:
 
     def tell(self, event: Event) -> Decision | Stale:
         """Hand an event to `decide`, as the engine does, and store what is decided."""
-        view = self.view(frame_of(event))
+        view = replace(self.view(frame_of(event)), around=AROUND)
         for _ in range(10):
             decided = decide(self.machine, view, event, self.now, self.bits(), self.limits)
             match decided:

@@ -11,9 +11,19 @@ from orchestrator.asl.errors import RUNTIME, TIMEOUT, Failure, StateFailure
 from orchestrator.asl.paths import Path
 from orchestrator.asl.resources import Kind, Resource
 from orchestrator.asl.states import Task
-from orchestrator.execution import attempt, dataflow, frame, lambdas
-from orchestrator.execution.events import MomentDue, TaskFailed, TaskLost, TaskSucceeded
+from orchestrator.execution import answers, attempt, dataflow, frame, lambdas, served
+from orchestrator.execution.events import (
+    CallbackFailed,
+    CallbackSucceeded,
+    ChildEnded,
+    MomentDue,
+    Report,
+    TaskFailed,
+    TaskLost,
+    TaskSucceeded,
+)
 from orchestrator.execution.failure import leave, meet
+from orchestrator.execution.frame import RestsOn
 from orchestrator.execution.history import Detail
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.setback import OutputTooLarge, Setback, bounded
@@ -36,8 +46,9 @@ _OF_LAMBDA = {
 def enter(transition: Transition, thread: Thread, state: Task) -> None:
     """Schedule an attempt."""
     resource = state.resource
-    if resource.waits_for_token:
-        raise StateFailure(RUNTIME, "waitForTaskToken comes with a later release.")
+    served.check(transition, state)
+    waits = resource.waits_for_token
+    token = transition.promise(thread) if waits else transition.token()
     given = dataflow.effective_input(transition, thread, state)
     parameters = dataflow.parameters(transition, thread, state, given)
     dataflow.check_size(transition, parameters, state.name)
@@ -46,11 +57,11 @@ def enter(transition: Transition, thread: Thread, state: Task) -> None:
         transition, thread, given, state.heartbeat_seconds, state.heartbeat_seconds_path
     )
     task = frame.Task(
-        resource=_served_by(resource, parameters),
-        token=transition.token(),
+        resource=served.served_by(transition, state, parameters),
+        token=token,
         attempt=thread.retries.total + 1,
         key=_key(transition, thread),
-        arguments=_arguments(resource, parameters),
+        arguments=served.arguments(resource, parameters),
         ready_at=transition.now,
         heartbeat_seconds=heartbeat,
     )
@@ -71,7 +82,7 @@ def resume(
     transition: Transition,
     thread: Thread,
     state: Task,
-    event: TaskSucceeded | TaskFailed | TaskLost | MomentDue,
+    event: Report | MomentDue,
 ) -> None:
     """Go on with what became of the attempt."""
     match event:
@@ -83,6 +94,8 @@ def resume(
             _lose(transition, thread, state)
         case MomentDue():
             _time_out(transition, thread, state)
+        case CallbackSucceeded() | CallbackFailed() | ChildEnded():
+            _answered(transition, thread, state, answers.outcome(transition, thread, state, event))
 
 
 # ---------------------------------------------------------------------------------- scheduling
@@ -101,24 +114,6 @@ def _seconds(
             RUNTIME, f"The path {path.text} must lead to a positive integer but found {show(value)}"
         )
     return value
-
-
-def _served_by(resource: Resource, parameters: Payload) -> str:
-    match resource.kind:
-        case Kind.CELERY | Kind.ACTIVITY:
-            return resource.text
-        case Kind.LAMBDA_ARN:
-            return f"lambda:{resource.name}"
-        case Kind.LAMBDA_INVOKE:
-            return f"lambda:{lambdas.function_name(parameters.value)}"
-        case Kind.SERVICE:
-            return resource.name
-
-
-def _arguments(resource: Resource, parameters: Payload) -> Payload:
-    if resource.kind is Kind.LAMBDA_INVOKE:
-        return lambdas.event_of(parameters.value)
-    return parameters
 
 
 def _key(transition: Transition, thread: Thread) -> str:
@@ -147,12 +142,31 @@ def _succeed(transition: Transition, thread: Thread, state: Task, event: TaskSuc
     result = event.result
     refused = _refused(transition, resource, result)
     if refused is not None:
-        attempt.record_failed(transition, thread, resource, refused)
-        meet(transition, thread, Setback(refused, reported=True))
+        _answered(transition, thread, state, refused)
         return
-    if resource.kind is Kind.LAMBDA_INVOKE:
+    if resource.kind is Kind.LAMBDA_INVOKE and task.resource != served.MOCK:
         result = lambdas.invoked(result, task.key)
-    attempt.record_succeeded(transition, thread, resource, result)
+    if not answers.submit(transition, thread, state, result):
+        _take(transition, thread, state, result)
+
+
+def _answered(
+    transition: Transition, thread: Thread, state: Task, outcome: Payload | Failure
+) -> None:
+    """Go on with what a task has ended with, once its beginning is recorded."""
+    if isinstance(outcome, Failure):
+        attempt.record_failed(transition, thread, state.resource, outcome)
+        meet(transition, thread, Setback(outcome, reported=True))
+        return
+    refused = _refused(transition, state.resource, outcome)
+    if refused is not None:
+        _answered(transition, thread, state, refused)
+    else:
+        _take(transition, thread, state, outcome)
+
+
+def _take(transition: Transition, thread: Thread, state: Task, result: Payload) -> None:
+    attempt.record_succeeded(transition, thread, state.resource, result)
     output = dataflow.output(transition, thread, state, result)
     leave(transition, thread, state, output, state.next)
 
@@ -174,7 +188,7 @@ def _fail(transition: Transition, thread: Thread, state: Task, event: TaskFailed
     resource, task = state.resource, _task(thread)
     attempt.record_started(transition, thread, resource, task.claimed_by, event.started_at)
     error, cause = _worded(resource, event.error), event.cause
-    if error is not None and _is_lambda(resource):
+    if error is not None and _is_lambda(resource) and task.resource != served.MOCK:
         cause = lambdas.cause_of(error, cause, task.key)
     failure = bounded(error, cause, transition.limits)
     attempt.record_failed(transition, thread, resource, failure)
@@ -188,6 +202,7 @@ def _lose(transition: Transition, thread: Thread, state: Task) -> None:
         error, cause = WORKER_LOST, "The worker was lost; the task may or may not have run."
     else:
         error, cause = DELIVERIES_SPENT, f"The task was lost {task.deliveries} times."
+    answers.abandon(transition, thread, state)
     failure = Failure(_worded(resource, error), cause)
     attempt.record_failed(transition, thread, resource, failure)
     meet(transition, thread, Setback(failure, unknown=task.at_most_once))
@@ -195,7 +210,8 @@ def _lose(transition: Transition, thread: Thread, state: Task) -> None:
 
 def _time_out(transition: Transition, thread: Thread, state: Task) -> None:
     task, limit = _task(thread), thread.timeout_at
-    if task.deliveries > 0:
+    answers.abandon(transition, thread, state)
+    if task.deliveries > 0 and thread.rests_on is RestsOn.TASK:
         attempt.record_started(transition, thread, state.resource, task.claimed_by, transition.now)
     attempt.record_timed_out(transition, thread, state.resource)
     setback = Setback(
