@@ -136,6 +136,6 @@ def locked(
 
 def _write(database: Database, connection: Connection, decision: Decision) -> bool:
     batch = Batch.of([decision])
-    if database.dialect == "postgresql" and statement.fits(batch):
+    if database.dialect == "postgresql" and statement.fits(batch, 1):
         return decision.execution.id in statement.write(database, connection, batch)
     return batch.write(connection)

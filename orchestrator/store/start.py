@@ -82,7 +82,7 @@ def _start_group(database: Database, group: Sequence[Decision]) -> AbstractSet[i
     """Write a group in one transaction; which of them are written now."""
     try:
         batch = Batch.of(group)
-        if database.dialect == "postgresql" and statement.fits(batch):
+        if database.dialect == "postgresql" and statement.fits(batch, 0):
             with database.writing_at_once() as connection:
                 begun = [execution_row(decision.execution) for decision in group]
                 return statement.write(database, connection, batch, begun)

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, Table, TextualSelect, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 
+from orchestrator.execution.frame import FrameKind
 from orchestrator.store.batch import Batch
 from orchestrator.store.database import Database, sqlstate
 from orchestrator.store.errors import GroupBroken
@@ -32,10 +33,15 @@ BROKEN: Final = "22012"
 """Division by zero: what the statement does on purpose if it has not met all its rows."""
 
 
-def fits(batch: Batch) -> bool:
-    """Whether a statement can take it: in one, nothing is gone yet for what is inserted."""
+def fits(batch: Batch, decisions: int) -> bool:
+    """Whether a statement can take a batch of so many decisions.
+
+    Each must move its execution, or begin it; and in one statement nothing is gone yet for what
+    is inserted.
+    """
     known = _parts(batch, ()).keys() <= STEPS.keys()
-    return known and not (batch.below and (batch.frames_inserted or batch.forks_inserted))
+    inserted = batch.frames_inserted or batch.forks_inserted
+    return known and len(batch.executions) == decisions and not (batch.below and inserted)
 
 
 def _parts(batch: Batch, begun: Sequence[Row]) -> dict[str, Sequence[Row]]:
@@ -145,6 +151,8 @@ def _insert(part: str, table: str) -> str:
     )
 
 
+_IN_THE_TREE: Final = f"frames.kind <> '{FrameKind.EFFECT.value}'"
+
 STEPS: Final[dict[str, str]] = {
     "begun": (
         "kept AS (INSERT INTO executions ({names}) SELECT {picked} FROM {rows}"
@@ -160,7 +168,8 @@ STEPS: Final[dict[str, str]] = {
     ),
     "below": (
         "{these}, frames_below AS (DELETE FROM frames USING below WHERE"
-        " frames.execution = below.at_execution AND frames.id >= low AND frames.id <= high),"
+        " frames.execution = below.at_execution AND frames.id >= low AND frames.id <= high"
+        f" AND {_IN_THE_TREE}),"
         " forks_below AS (DELETE FROM forks USING below WHERE"
         " forks.execution = below.at_execution AND forks.frame >= low AND forks.frame <= high)"
     ),
@@ -174,7 +183,8 @@ STEPS: Final[dict[str, str]] = {
     ),
     "ended": (
         "{these}, no_frames AS"
-        " (DELETE FROM frames USING ended WHERE frames.execution = ended.at_execution),"
+        " (DELETE FROM frames USING ended WHERE frames.execution = ended.at_execution"
+        f" AND {_IN_THE_TREE}),"
         " no_forks AS (DELETE FROM forks USING ended WHERE forks.execution = ended.at_execution)"
     ),
     "frames_updated": (

@@ -109,7 +109,7 @@ def _write(database: Database, group: Sequence[tuple[int, Decision]]) -> dict[in
     """Write a group in one transaction; raises GroupBroken if its rows do not add up."""
     if database.dialect == "postgresql":
         batch = Batch.of(decision for _, decision in group)
-        if statement.fits(batch):
+        if statement.fits(batch, len(group)):
             with database.writing_at_once() as connection:
                 kept = statement.write(database, connection, batch)
             return _outcomes(group, kept)
