@@ -202,6 +202,11 @@ class PostgresServer:
             query={"host": str(self.folder)},
         )
 
+    @property
+    def pid(self) -> int:
+        """The process that runs; 0 while none does."""
+        return 0 if self._process is None else self._process.pid
+
     def start(self) -> None:
         """Starts the server (again) on its data and waits until it answers."""
         durable = ["fsync=on", "synchronous_commit=on", "full_page_writes=on"]
@@ -327,6 +332,11 @@ class RedisServer:
     def url(self, database: int = 0) -> str:
         """Returns the URL of one of its logical databases."""
         return f"redis://127.0.0.1:{self.port}/{database}"
+
+    @property
+    def pid(self) -> int:
+        """The process that runs; 0 while none does."""
+        return 0 if self._process is None else self._process.pid
 
     def start(self) -> None:
         """Starts the server (again) and waits until it answers."""
