@@ -409,6 +409,7 @@ class Engine:
                     settled[one.place] = _failed(one.arrival.event, exception)
                 case Stale():  # something else came first: decided again in the next round
                     pass
+        self._strikes.over(one.decision for one in committed)
         self._announce(committed)
         return settled
 
@@ -425,6 +426,7 @@ class Engine:
                 return self._decide_locked(execution, queue[:1])
             place, arrival = queue[0]
             return {place: _failed(arrival.event, exception)}
+        self._strikes.over(one.decision for one in committed)
         self._announce(committed)
         return settled
 
@@ -456,8 +458,6 @@ class Engine:
         queues: dict[str, int] = {}
         topics: set[str] = set()
         for prepared in committed:
-            if prepared.decision.execution.strikes:
-                self._strikes.settle(prepared.decision.execution.id)
             claimed = None if prepared.claim is None else prepared.claim.resource
             for command in prepared.decision.commands:
                 match command:

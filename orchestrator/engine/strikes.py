@@ -5,12 +5,13 @@ Nothing that was handed in is lost by a fault of ours: a result is decided once 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 import structlog
 
-from orchestrator.execution.decision import View
+from orchestrator.execution.decision import Decision, View
 from orchestrator.execution.events import DeadlinePassed, Event, MomentDue, StopRequested, frame_of
 from orchestrator.store import MOST_STRIKES, Pauses, Store, StoreUnavailable, Undecided
 
@@ -94,9 +95,10 @@ class Strikes:
             )
         return strikes
 
-    def settle(self, execution: int) -> None:
-        """Forget what was kept for frames that have gone on."""
-        try:
-            self._store.settle(execution)
-        except StoreUnavailable as away:  # it is over all the same, and forgotten another time
-            log.warning("what was kept could not be forgotten", reason=str(away))
+    def over(self, decisions: Iterable[Decision]) -> None:
+        """Forget what was kept for frames that have gone on by these decisions."""
+        for execution in {one.execution.id for one in decisions if one.execution.strikes}:
+            try:
+                self._store.settle(execution)
+            except StoreUnavailable as away:  # it is over all the same, and forgotten some time
+                log.warning("what was kept could not be forgotten", reason=str(away))
