@@ -1,12 +1,12 @@
-"""A Task whose Resource nobody serves waits, and runs when a worker comes that serves it."""
+"""A Task whose Resource nobody serves waits; one whose handler returns no JSON has failed."""
 
 from __future__ import annotations
 
 import json
 
+from orchestrator.asl.document import Json
 from orchestrator.cli.printing import rests_on
 from tests.acceptance.cluster import Cluster
-from tests.acceptance.counting import FILE
 
 APPLICATION = "tests.acceptance.trial_worker"
 
@@ -24,12 +24,19 @@ def _catch(error: str) -> list[dict[str, object]]:
     return [{"ErrorEquals": [error], "Next": "Caught"}]
 
 
+def _output(deployed: Cluster, address: str) -> Json:
+    output = deployed.service.describe_execution(address).output
+    return None if output is None else output.value
+
+
 def _rests(deployed: Cluster, address: str) -> list[str]:
     service = deployed.service
     return [rests_on(f, service.unserved()) for f in service.describe_execution(address).frames]
 
 
-def test_a_task_that_nobody_serves_waits_for_a_worker_that_does(deployed: Cluster) -> None:
+def test_a_task_that_nobody_serves_waits_for_a_worker_and_a_result_that_is_no_json_can_be_caught(
+    deployed: Cluster,
+) -> None:
     service = deployed.service
     service.deploy("ask", _ask("left.echo"))
     service.deploy("limited", _ask("nobody.here", TimeoutSeconds=1, Catch=_catch("States.Timeout")))
@@ -39,36 +46,21 @@ def test_a_task_that_nobody_serves_waits_for_a_worker_that_does(deployed: Cluste
     service.start_execution("ask", "a", '{"n": 1}')
     service.start_execution("limited", "l")
     deployed.ended("limited", 1)
-    caught = service.describe_execution("limited:l").output
-    assert caught is not None
-    assert isinstance(caught.value, dict)
-    assert caught.value["Error"] == "States.Timeout"
+    assert _output(deployed, "limited:l") == {"Error": "States.Timeout", "Cause": ""}
     assert _rests(deployed, "ask:a") == ["no worker serves celery:left.echo"]
     assert service.unserved() == ["celery:left.echo"]
 
-    deployed.worker("left", app=APPLICATION, queues="left", concurrency=1)
-    deployed.ended("ask", 1)
-    output = service.describe_execution("ask:a").output
-    assert output is not None
-    assert output.value == {"n": 1}
-    assert service.unserved() == []
-
-
-def test_a_result_that_is_no_json_is_an_error_that_can_be_caught(deployed: Cluster) -> None:
-    assert FILE not in deployed.environment
-    service = deployed.service
     service.deploy("strange", _ask("left.strange"))
     service.deploy("caught", _ask("left.strange", Catch=_catch("Task.InvalidResult")))
-    deployed.scheduler("s")
-    deployed.worker("left", app=APPLICATION, queues="left", concurrency=1)
-    deployed.ready()
     for machine in ("strange", "caught"):
         service.start_execution(machine, "one", '"x"')
+    deployed.worker("left", app=APPLICATION, queues="left", concurrency=1)
+    for machine in ("ask", "strange", "caught"):
         deployed.ended(machine, 1)
+    assert _output(deployed, "ask:a") == {"n": 1}
+    assert service.unserved() == []
+
     failed = service.describe_execution("strange:one").execution
     assert (failed.status, failed.error) == ("FAILED", "Task.InvalidResult")
-    output = service.describe_execution("caught:one").output
-    assert output is not None
-    assert isinstance(output.value, dict)
-    assert output.value["Error"] == "Task.InvalidResult"
-    assert output.value["Cause"] == "$.set: set"
+    error = {"Error": "Task.InvalidResult", "Cause": "$.set: set"}
+    assert _output(deployed, "caught:one") == error
