@@ -10,13 +10,16 @@ from typing import TypeAlias
 from orchestrator.asl.document import Json
 from orchestrator.asl.errors import RUNTIME, CompileError, Fault, StateFailure
 from orchestrator.asl.paths import (
+    NO_VARIABLES,
     Budget,
     ContextSource,
     Path,
     PathNotFound,
     PathSyntaxError,
+    Variables,
     compile_path,
 )
+from orchestrator.asl.spelling import number_in
 from orchestrator.asl.timestamps import nanoseconds
 
 Check: TypeAlias = Callable[[Json, Json], bool]
@@ -82,9 +85,16 @@ class Rule:
         """Tell whether some path in it can see the execution's input through `$$`."""
         return any(path.reads_execution_input for path in self.paths)
 
-    def holds(self, document: Json, context: ContextSource) -> bool:
+    @property
+    def variables(self) -> frozenset[str]:
+        """Return the names of the variables that it reads."""
+        return frozenset().union(*(path.variables for path in self.paths))
+
+    def holds(
+        self, document: Json, context: ContextSource, variables: Variables = NO_VARIABLES
+    ) -> bool:
         """Tell whether it holds; raises StateFailure when a variable leads nowhere."""
-        return _holds(self.test, _Reading(document, context, Budget()))
+        return _holds(self.test, _Reading(document, context, Budget(), variables))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +104,11 @@ class _Reading:
     document: Json
     context: ContextSource
     budget: Budget
+    variables: Variables
 
     def read(self, path: Path) -> Json:
         """Return what is at a path; raises PathNotFound."""
-        return path.read(self.document, self.context, self.budget)
+        return path.read(self.document, self.context, self.budget, self.variables)
 
     def variable(self, path: Path) -> Json:
         """Return what is at a path that must lead somewhere."""
@@ -315,7 +326,7 @@ def _is_comparand(operator: str, operand: Json) -> bool:
     if operator.startswith(("Is", "Boolean")):
         return isinstance(operand, bool)
     if operator.startswith("Numeric"):
-        return _is_number(operand)
+        return _is_number(operand) or isinstance(operand, str)
     if operator.startswith("Timestamp"):
         return _is_timestamp(operand)
     return isinstance(operand, str)
@@ -324,10 +335,25 @@ def _is_comparand(operator: str, operand: Json) -> bool:
 def _check(operator: str, operand: Json) -> Check:
     if operator == "StringMatches":
         return _matcher(str(operand))
+    if operator.startswith("Numeric") and isinstance(operand, str):
+        return _spelled(operator, operand)
     if operator in TYPE_TESTS:
         test = TYPE_TESTS[operator]
         return lambda value, comparand: test(value) is comparand
     return COMPARISONS[operator]
+
+
+def _spelled(operator: str, operand: str) -> Check:
+    """Return the comparison with the number that a text spells; without one it fails."""
+    number = number_in(operand)
+
+    def check(value: Json, _: Json) -> bool:
+        if number is None:
+            cause = f"The value of {operator} is a string that is no number: {operand}"
+            raise StateFailure(RUNTIME, cause)
+        return COMPARISONS[operator](value, number)
+
+    return check
 
 
 _PIECE = re.compile(r"\\([*\\])|(\*)|([^\\*]+|\\)", re.DOTALL)

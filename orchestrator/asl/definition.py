@@ -20,7 +20,7 @@ from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
 from orchestrator.asl.resources import Kind, Pattern
 from orchestrator.asl.states import Task, read_branch
-from orchestrator.asl.states.fields import Fields
+from orchestrator.asl.states.fields import JSONATA, JSONPATH, Fields
 
 _MACHINE = frozenset({"StartAt", "States", "Comment", "QueryLanguage", "Version", "TimeoutSeconds"})
 
@@ -150,12 +150,8 @@ def _places(value: Json) -> Iterator[tuple[Json, str]]:
 
 def _read_machine(value: dict[str, Json], text: str, findings: Findings) -> Machine | None:
     fields = Fields(value, "", findings)
-    language = fields.choice("QueryLanguage", "JSONPath", "JSONata")
-    if language == "JSONata":
-        findings.error(
-            Code.UNSUPPORTED, "JSONata comes with a later release", fields.at("QueryLanguage")
-        )
-        return None
+    language = fields.choice("QueryLanguage", JSONPATH, JSONATA) or JSONPATH
+    fields = Fields(value, "", findings, language)
     fields.allow(_MACHINE)
     branch = read_branch(fields)
     check_graph(value, findings)

@@ -16,7 +16,10 @@ class Severity(StrEnum):
 
 
 class Code(StrEnum):
-    """The codes of ValidateStateMachineDefinition; the last three are warnings of AWS's own."""
+    """The codes of ValidateStateMachineDefinition, and ours: UNSUPPORTED, NO_NUMBER.
+
+    The last three are warnings of AWS's own.
+    """
 
     INVALID_JSON_DESCRIPTION = "INVALID_JSON_DESCRIPTION"
     MISSING_DESCRIPTION = "MISSING_DESCRIPTION"
@@ -30,6 +33,7 @@ class Code(StrEnum):
     MISSING_TRANSITION_TARGET = "MISSING_TRANSITION_TARGET"
     TOO_DEEPLY_NESTED = "TOO_DEEPLY_NESTED"
     UNSUPPORTED = "UNSUPPORTED"
+    NO_NUMBER = "NO_NUMBER"
     NO_DOLLAR = "NO_DOLLAR"
     NO_PATH = "NO_PATH"
     PASS_RESULT_IS_STATIC = "PASS_RESULT_IS_STATIC"  # noqa: S105  # no password, a state type

@@ -13,11 +13,13 @@ from orchestrator.asl.errors import INTRINSIC_FAILURE, RUNTIME, StateFailure
 from orchestrator.asl.intrinsics import INTRINSICS, Intrinsic, IntrinsicError, formatted
 from orchestrator.asl.limits import MOST_CALL_NESTING
 from orchestrator.asl.paths import (
+    NO_VARIABLES,
     Budget,
     ContextSource,
     Path,
     PathNotFound,
     PathSyntaxError,
+    Variables,
     compile_path,
 )
 
@@ -73,6 +75,7 @@ class Surroundings:
     context: ContextSource
     draw: Draw
     budget: Budget
+    variables: Variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +86,20 @@ class Expression:
     term: Term
     reads_context: bool
     reads_execution_input: bool
+    variables: frozenset[str]
+    doubts: tuple[str, ...]
+    """What AWS would refuse of it."""
 
-    def value(self, field: str, document: Json, context: ContextSource, draw: Draw) -> Json:
+    def value(
+        self,
+        field: str,
+        document: Json,
+        context: ContextSource,
+        draw: Draw,
+        variables: Variables = NO_VARIABLES,
+    ) -> Json:
         """Return what it comes to; raises StateFailure. `field` is named in the cause."""
-        return self.value_in(field, Surroundings(document, context, draw, Budget()))
+        return self.value_in(field, Surroundings(document, context, draw, Budget(), variables))
 
     def value_in(self, field: str, around: Surroundings) -> Json:
         """Return what it comes to as a part of something larger; raises StateFailure."""
@@ -103,7 +116,7 @@ class Expression:
 def _value(term: Term, around: Surroundings) -> Json:
     match term:
         case Path():
-            return term.read(around.document, around.context, around.budget)
+            return term.read(around.document, around.context, around.budget, around.variables)
         case Constant(value):
             return value
         case Text(text):
@@ -146,8 +159,12 @@ def _steps(value: Json) -> int:
 
 def compile_expression(text: str) -> Expression:
     """Return the expression that a text means; raises ExpressionSyntaxError."""
+    doubts: tuple[str, ...] = ()
     try:
-        term = compile_path(text) if text.startswith("$") else _lone_call(text.rstrip())
+        if text.startswith("$"):
+            term: Term = compile_path(text)
+        else:
+            term, doubts = _lone_call(text.rstrip())
     except PathSyntaxError as error:
         raise ExpressionSyntaxError(str(error)) from error
     paths = tuple(_paths(term))
@@ -156,6 +173,8 @@ def compile_expression(text: str) -> Expression:
         term,
         reads_context=any(path.reads_context for path in paths),
         reads_execution_input=any(path.reads_execution_input for path in paths),
+        variables=frozenset().union(*(path.variables for path in paths)),
+        doubts=doubts,
     )
 
 
@@ -170,12 +189,12 @@ def _paths(term: Term) -> Iterator[Path]:
             pass
 
 
-def _lone_call(text: str) -> Term:
+def _lone_call(text: str) -> tuple[Term, tuple[str, ...]]:
     reader = _Reader(text)
     call = reader.call(1)
     if reader.at != len(text):
         raise reader.error("unexpected text")
-    return call
+    return call, tuple(dict.fromkeys(reader.doubts))
 
 
 _NAME = re.compile(r"States\.[A-Za-z0-9]+")
@@ -191,12 +210,22 @@ _PATH = re.compile(
 )
 
 
+_BLANK_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_ELSEWHERE = frozenset({"States.Default"})
+"""Functions that deployed definitions call and nobody has."""
+
+
+def _no_such_function(arguments: list[Json], draw: Draw) -> Json:  # noqa: ARG001  # an Apply
+    raise StateFailure(RUNTIME, "The definition calls a function that does not exist.")
+
+
 class _Reader:
     """Reads a call from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self.doubts: list[str] = []
 
     def error(self, message: str) -> ExpressionSyntaxError:
         return ExpressionSyntaxError(f"{message} at character {self.at} of '{self.text}'")
@@ -220,6 +249,11 @@ class _Reader:
         start = self.at
         name = self.match(_NAME)
         intrinsic = None if name is None else INTRINSICS.get(name[0])
+        if name is not None and name[0] in _ELSEWHERE:
+            self.doubts.append(
+                f"There is no function {name[0]}: the state fails where it is called"
+            )
+            intrinsic = Intrinsic(name[0], 0, None, _no_such_function)
         if intrinsic is None:
             raise self.error("expected an intrinsic function")
         arguments = self.arguments(nesting)
@@ -263,7 +297,10 @@ class _Reader:
         pieces: list[list[str]] = [[]]
         whole: list[str] = []
         for escaped, place, plain in _PIECE.findall(text):
-            if escaped and escaped not in "'{}\\":
+            if escaped in _BLANK_ESCAPES:
+                self.doubts.append(f"'\\{escaped}' is no escape of a string: it is read as in JSON")
+                escaped = _BLANK_ESCAPES[escaped]  # noqa: PLW2901  # what it stands for
+            elif escaped and escaped not in "'{}\\":
                 raise self.error(f"illegal escape '\\{escaped}'")
             whole.append(escaped or place or plain)
             if place:

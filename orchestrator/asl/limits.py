@@ -33,6 +33,12 @@ class Limits:
     deliveries: int = 5
     expression_seconds: float = 1.0
     expression_steps: int = 1_000_000
+    state_evaluation_seconds: float = 5.0
+    """JSONata of one state, together; a decision that has spent as much rests."""
+    variable_bytes: int = 8 * MEBIBYTE
+    """One variable, and all that one Assign assigns."""
+    variables_bytes: int = 10 * MEBIBYTE
+    """All variables that a state sees."""
     cached_revisions: int = 256
     wait_seconds: int = 24_855 * 86_400
 
@@ -40,7 +46,9 @@ class Limits:
 DEFAULT = Limits()
 """What holds unless a setting says otherwise."""
 
-STRICT_AWS = Limits(document_bytes=256 * KIBIBYTE, history_events=25_000)
+STRICT_AWS = Limits(
+    document_bytes=256 * KIBIBYTE, history_events=25_000, variable_bytes=256 * KIBIBYTE
+)
 """The service quotas of AWS Step Functions."""
 
 MOST_PATH_STEPS = 1_000_000
@@ -51,6 +59,12 @@ MOST_CALL_NESTING = 10
 
 MOST_RANGE_ITEMS = 1_000
 """Items that States.ArrayRange may make."""
+
+MOST_QUERY_ITEMS = 1_000_000
+"""Items of an array that a JSONata expression may make."""
+
+MOST_QUERY_DEPTH = 500
+"""How deep calls of a JSONata expression may stand in each other."""
 
 MOST_TEXT_CHARACTERS = 10_000
 """Characters that States.Hash, States.Base64Encode and States.Base64Decode take."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from orchestrator.asl.choices import Rule
-from orchestrator.asl.expressions import Expression
-from orchestrator.asl.paths import Path
+from orchestrator.asl.readings import assigns, readings, variables_read
 from orchestrator.asl.states import (
     Branch,
     Choice,
@@ -21,7 +19,6 @@ from orchestrator.asl.states import (
     Task,
     Wait,
 )
-from orchestrator.asl.templates import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +27,7 @@ class Machine:
 
     `needs_execution_input` tells whether some path reads `$$`, `$$.Execution` or
     `$$.Execution.Input`: otherwise an execution's input need not be at hand to decide.
+    `assigns` tells whether some state assigns a variable.
     """
 
     start_at: str
@@ -41,6 +39,7 @@ class Machine:
     needs_execution_input: bool = field(init=False)
     starts_executions: bool = field(init=False)
     """Whether a state starts executions and waits for them."""
+    assigns: bool = field(init=False)
     _scopes: Mapping[str, Branch] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -52,13 +51,15 @@ class Machine:
                 scopes[name] = branch
                 waiting.extend(branches_of(state))
         object.__setattr__(self, "_scopes", MappingProxyType(scopes))
-        needs = any(_reads_execution_input(state) for state in self.every_state())
+        every = tuple(self.every_state())
+        needs = any(one.reads_execution_input for state in every for one in readings(state))
         object.__setattr__(self, "needs_execution_input", needs)
         starts = any(
             isinstance(state, Task) and state.resource.waits_for_execution
             for state in self.every_state()
         )
         object.__setattr__(self, "starts_executions", starts)
+        object.__setattr__(self, "assigns", any(assigns(state) for state in every))
 
     def state(self, name: str) -> State:
         """Find a state anywhere in the machine; KeyError if there is none of that name."""
@@ -67,6 +68,11 @@ class Machine:
     def every_state(self) -> Iterator[State]:
         """Yield all states, those inside Parallel and Map states too, in no particular order."""
         return (branch.states[name] for name, branch in self._scopes.items())
+
+    def variable_references(self) -> dict[str, list[str]]:
+        """Return which variables each state reads, for the states that read any."""
+        found = {state.name: variables_read(state) for state in self.every_state()}
+        return {name: variables for name, variables in found.items() if variables}
 
     def scope_of(self, name: str) -> Branch:
         """Return the States object, with its start, in which a state stands."""
@@ -82,14 +88,3 @@ def branches_of(state: State) -> tuple[Branch, ...]:
             return (state.processor,)
         case Task() | Pass() | Choice() | Wait() | Succeed() | Fail():
             return ()
-
-
-def _reads_execution_input(state: State) -> bool:
-    values = [getattr(state, one.name) for one in fields(state)]
-    if isinstance(state, Choice):
-        values.extend(entry.rule for entry in state.rules)
-    return any(
-        value.reads_execution_input
-        for value in values
-        if isinstance(value, Path | Template | Expression | Rule)
-    )

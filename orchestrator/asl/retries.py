@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from orchestrator.asl.draw import Draw
 from orchestrator.asl.limits import LONGEST_DELAY_SECONDS
 from orchestrator.asl.paths import ReferencePath, compile_reference_path
+from orchestrator.asl.query_templates import QueryTemplate
+from orchestrator.asl.templates import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +31,16 @@ WHOLE = compile_reference_path("$")
 
 @dataclass(frozen=True, slots=True)
 class Catcher:
-    """One entry of a state's Catch; `result_path` None drops the error output."""
+    """One entry of a state's Catch; `result_path` None drops the error output.
+
+    `output` is what JSONata makes of it instead, None: nothing else.
+    """
 
     error_equals: tuple[str, ...]
     next: str
     result_path: ReferencePath | None = WHOLE
+    output: QueryTemplate | None = None
+    assign: Template | QueryTemplate | None = None
     comment: str | None = None
 
 

@@ -1,4 +1,4 @@
-"""Payload templates: Parameters, ResultSelector, ItemSelector."""
+"""Payload templates: Parameters, ResultSelector, ItemSelector, Assign."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchestrator.asl.expressions import (
     Surroundings,
     compile_expression,
 )
-from orchestrator.asl.paths import Budget, ContextSource
+from orchestrator.asl.paths import NO_VARIABLES, Budget, ContextSource, Variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,8 @@ class Template:
 
     part: Part
     expressions: tuple[Expression, ...]
+    doubts: tuple[Fault, ...] = ()
+    """What AWS would refuse of it."""
 
     @property
     def reads_context(self) -> bool:
@@ -66,12 +68,24 @@ class Template:
         """Tell whether some path in it can see the execution's input through `$$`."""
         return any(expression.reads_execution_input for expression in self.expressions)
 
-    def render(self, document: Json, context: ContextSource, draw: Draw) -> Json:
+    @property
+    def variables(self) -> frozenset[str]:
+        """Return the names of the variables that it reads."""
+        return frozenset().union(*(expression.variables for expression in self.expressions))
+
+    def render(
+        self,
+        document: Json,
+        context: ContextSource,
+        draw: Draw,
+        variables: Variables = NO_VARIABLES,
+    ) -> Json:
         """Return the value of the template; raises StateFailure.
 
         What the template copies is shared with it and with the document, not copied anew.
         """
-        return _rendered(self.part, Surroundings(document, context, draw, Budget()))
+        around = Surroundings(document, context, draw, Budget(), variables)
+        return _rendered(self.part, around)
 
 
 def _rendered(part: Part, around: Surroundings) -> Json:
@@ -95,7 +109,7 @@ def compile_template(value: Json, pointer: str = "") -> Template:
     part = compiler.part(value, pointer)
     if compiler.faults:
         raise CompileError(compiler.faults)
-    return Template(part, tuple(compiler.expressions))
+    return Template(part, tuple(compiler.expressions), tuple(compiler.doubts))
 
 
 class _Compiler:
@@ -103,6 +117,7 @@ class _Compiler:
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
+        self.doubts: list[Fault] = []
         self.expressions: list[Expression] = []
 
     def part(self, value: Json, pointer: str) -> Part:
@@ -142,6 +157,7 @@ class _Compiler:
             self.faults.append(Fault(message, pointer))
             return Copied(None)
         self.expressions.append(expression)
+        self.doubts.extend(Fault(doubt, pointer) for doubt in expression.doubts)
         return Evaluated(field, expression)
 
 

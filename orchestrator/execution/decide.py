@@ -19,6 +19,7 @@ from orchestrator.execution.decision import (
     Stale,
     View,
 )
+from orchestrator.execution.evaluate import Evaluate, evaluate_here
 from orchestrator.execution.events import (
     CallbackFailed,
     CallbackSucceeded,
@@ -40,7 +41,7 @@ from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import HistoryFull, NeedsMore, Transition
 
 
-def begin(
+def begin(  # noqa: PLR0913  # all that a beginning depends on
     machine: Machine,
     execution: Execution,
     scope: Scope,
@@ -48,6 +49,7 @@ def begin(
     now: datetime,
     bits: bytes,
     limits: Limits = DEFAULT,
+    evaluate: Evaluate = evaluate_here,
     *,
     around: Around = NOTHING_AROUND,
 ) -> Decision:
@@ -57,7 +59,7 @@ def begin(
     """
     execution = replace(execution, deadline_at=_deadline(machine, execution))
     view = View(execution, scope, frames={}, forks={}, input=given, around=around)
-    transition = Transition(machine, view, now, bits, limits)
+    transition = Transition(machine, view, now, bits, limits, evaluate)
     root = Thread("", given)
     transition.create(root)
     try:
@@ -93,12 +95,13 @@ def decide(
     now: datetime,
     bits: bytes,
     limits: Limits = DEFAULT,
+    evaluate: Evaluate = evaluate_here,
 ) -> Decision | Missing | Stale:
     """Decide what an event changes: nothing if it answers what is no longer asked."""
     stale = _stale(view, event, max(now, view.execution.last_event_at))
     if stale is not None:
         return Stale(stale)
-    transition = Transition(machine, view, now, bits, limits)
+    transition = Transition(machine, view, now, bits, limits, evaluate)
     try:
         _react(transition, event)
         follow(transition)

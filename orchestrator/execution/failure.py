@@ -6,19 +6,23 @@ from dataclasses import replace
 from datetime import timedelta
 
 from orchestrator.asl.document import Json
-from orchestrator.asl.errors import StateFailure
+from orchestrator.asl.errors import Failure, StateFailure
 from orchestrator.asl.retries import Catcher, delay_seconds
 from orchestrator.asl.states import Map, Parallel, State, Task
+from orchestrator.execution import queries, variables
 from orchestrator.execution.dataflow import check_size, placed
 from orchestrator.execution.frame import Retries
+from orchestrator.execution.history import Detail
 from orchestrator.execution.payload import Payload
+from orchestrator.execution.queries import Known, QueryFailed
 from orchestrator.execution.setback import OutputTooLarge, Setback
 from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import Transition
+from orchestrator.execution.variables import Assigned
 
 
-def evaluation_failed(thread: Thread, failed: StateFailure) -> Setback:
-    """Return what a state meets when it cannot be evaluated."""
+def evaluation_failed(transition: Transition, thread: Thread, failed: StateFailure) -> Setback:
+    """Return what a state meets when it cannot be evaluated; a failed expression is recorded."""
     failure = failed.failure
     if isinstance(failed, OutputTooLarge):
         return Setback(failure, terminal=True)
@@ -26,7 +30,28 @@ def evaluation_failed(thread: Thread, failed: StateFailure) -> Setback:
         f"An error occurred while executing the state '{thread.state}' "
         f"(entered at the event id #{thread.entry}). {failure.cause or ''}"
     )
-    return Setback(replace(failure, cause=cause.rstrip()))
+    failure = replace(failure, cause=cause.rstrip())
+    if not isinstance(failed, QueryFailed):
+        return Setback(failure)
+    entering = thread.last_event == thread.entry
+    _record_query(transition, thread, failed, failure)
+    return Setback(failure, before_the_fork=entering)
+
+
+def _record_query(
+    transition: Transition, thread: Thread, failed: QueryFailed, failure: Failure
+) -> None:
+    previous = thread.last_event
+    if previous == thread.entry and thread.previous is not None and not failed.used:
+        previous = thread.previous
+    details: dict[str, Detail] = {
+        "error": failure.error or "",
+        "cause": failure.cause or "",
+        "state": thread.state or "",
+    }
+    if failed.field is not None:
+        details["location"] = failed.field
+    thread.last_event = transition.record("EvaluationFailed", previous, details)
 
 
 def meet(transition: Transition, thread: Thread, setback: Setback) -> None:
@@ -64,7 +89,7 @@ def retry(
 def _give_up(
     transition: Transition, thread: Thread, state: Task | Parallel | Map, setback: Setback
 ) -> None:
-    if setback.branch:
+    if setback.branch or (setback.before_the_fork and isinstance(state, Map | Parallel)):
         thread.last_event = transition.record(
             f"{type(state).__name__}StateFailed", thread.last_event, {}
         )
@@ -75,32 +100,42 @@ def _give_up(
     try:
         _catch(transition, thread, state, catcher, setback)
     except StateFailure as failed:
-        thread.fail(evaluation_failed(thread, failed))
+        thread.fail(evaluation_failed(transition, thread, failed))
 
 
 def _catch(
     transition: Transition, thread: Thread, state: State, catcher: Catcher, setback: Setback
 ) -> None:
-    error_output = Payload.of(as_output(setback))
-    leave(
-        transition, thread, state, placed(thread, catcher.result_path, error_output), catcher.next
-    )
+    error = as_output(setback)
+    error_output, known = Payload.of(error), Known(error_output=error)
+    assigned = variables.assigned(transition, thread, catcher.assign, error_output, known)
+    output = placed(thread, catcher.result_path, error_output)
+    if catcher.output is not None:
+        output = Payload.of(queries.rendered(transition, thread, catcher.output, known))
+    leave(transition, thread, state, output, catcher.next, assigned)
 
 
-def as_output(setback: Setback) -> Json:
+def as_output(setback: Setback) -> dict[str, Json]:
     """Return the error output of a setback."""
     return {"Error": setback.failure.error, "Cause": setback.cause_text}
 
 
 def leave(
-    transition: Transition, thread: Thread, state: State, output: Payload, following: str | None
+    transition: Transition,
+    thread: Thread,
+    state: State,
+    output: Payload,
+    following: str | None,
+    assigned: Assigned | None = None,
 ) -> None:
     """Exit a state with an output, for the state that follows or for the end of the frame."""
     check_size(transition, output, state.name)
+    details: dict[str, Detail] = {"name": state.name, "output": output}
+    if assigned is not None:
+        variables.keep(transition, thread, assigned)
+        details["assignedVariables"] = assigned
     thread.last_event = transition.record(
-        f"{type(state).__name__}StateExited",
-        thread.last_event,
-        {"name": state.name, "output": output},
+        f"{type(state).__name__}StateExited", thread.last_event, details
     )
     if following is None:
         thread.succeed(output)

@@ -93,7 +93,7 @@ def work(transition: Transition, thread: Thread) -> None:
             case Map():
                 map_.enter(transition, thread, state)
     except StateFailure as failed:
-        meet(transition, thread, evaluation_failed(thread, failed))
+        meet(transition, thread, evaluation_failed(transition, thread, failed))
 
 
 def report(
@@ -108,7 +108,7 @@ def report(
     try:
         task.resume(transition, thread, state, event)
     except StateFailure as failed:
-        meet(transition, thread, evaluation_failed(thread, failed))
+        meet(transition, thread, evaluation_failed(transition, thread, failed))
     _take_up(transition, thread)
 
 
@@ -132,7 +132,7 @@ def admit_more(transition: Transition, thread: Thread) -> None:
     try:
         fork.go_on(transition, thread, again)
     except StateFailure as failed:
-        fork.break_off(transition, thread, evaluation_failed(thread, failed))
+        fork.break_off(transition, thread, evaluation_failed(transition, thread, failed))
 
 
 def _take_up(transition: Transition, thread: Thread) -> None:
@@ -148,7 +148,7 @@ def _join(transition: Transition, thread: Thread, result: Payload) -> None:
         elif isinstance(state, Parallel):
             parallel.resume(transition, thread, state, result)
     except StateFailure as failed:
-        meet(transition, thread, evaluation_failed(thread, failed))
+        meet(transition, thread, evaluation_failed(transition, thread, failed))
 
 
 def _end(transition: Transition, thread: Thread) -> None:

@@ -253,6 +253,8 @@ class Frame:
     """The time limit of the task."""
     item: Payload | None = None
     """Of a Map iteration: the item, for `Map.Item.Value`."""
+    variables: Payload | None = None
+    """What its states have assigned, by name; None while they have assigned nothing."""
     fork: int | None = None
     """While it rests on children: the E of their ids."""
     timers: tuple[Timer, ...] = ()

@@ -176,6 +176,14 @@ def _details_field(event_type: str) -> str:
     return f"{event_type[0].lower()}{event_type[1:]}EventDetails"
 
 
+_ASSIGNED = "assignedVariables"
+
+
+def _texts(values: Mapping[str, Detail]) -> dict[str, Json]:
+    """Return variables as histories show them, whatever their names."""
+    return {name: value.text for name, value in values.items() if isinstance(value, Payload)}
+
+
 def _shown(details: Mapping[str, Detail]) -> dict[str, Json]:
     shown: dict[str, Json] = {}
     for name, value in details.items():
@@ -184,7 +192,9 @@ def _shown(details: Mapping[str, Detail]) -> dict[str, Json]:
             if name in ("input", "output"):
                 shown[f"{name}Details"] = {"truncated": False}
         elif isinstance(value, Mapping):
-            shown[name] = _shown(value)
+            shown[name] = _shown(value) if name != _ASSIGNED else _texts(value)
+            if name == _ASSIGNED:
+                shown[f"{name}Details"] = {"truncated": False}
         else:
             shown[name] = value
     return shown

@@ -44,6 +44,8 @@ class Setback:
 
     It is retried by its own name only.
     """
+    before_the_fork: bool = False
+    """Its fork could not be opened since an expression has failed."""
     heartbeat: bool = False
     """A missed heartbeat, which is reported as States.Timeout."""
 

@@ -39,6 +39,7 @@ class Thread:
         "item",
         "last_event",
         "next_state",
+        "previous",
         "rests_on",
         "result",
         "retries",
@@ -47,6 +48,7 @@ class Thread:
         "status",
         "task",
         "timeout_at",
+        "variables",
         "wake_at",
     )
 
@@ -62,6 +64,8 @@ class Thread:
         self.entry = 0
         self.entered_at: datetime | None = None
         self.last_event = 0
+        self.previous: int | None = None
+        """The event before its entry, while it is known."""
         self.input = given
         self.item = item
         self.rests_on: RestsOn | None = None
@@ -70,6 +74,7 @@ class Thread:
         self.wake_at: datetime | None = None
         self.timeout_at: datetime | None = None
         self.fork: int | None = None
+        self.variables: Payload | None = None
         self.setback: Setback | None = None
         """What it ended with, when it failed."""
         self.result: Payload | None = None
@@ -91,6 +96,7 @@ class Thread:
         thread.wake_at = frame.wake_at
         thread.timeout_at = frame.timeout_at
         thread.fork = frame.fork
+        thread.variables = frame.variables
         return thread
 
     @property
@@ -109,6 +115,7 @@ class Thread:
         """Stand in a state that it has just entered."""
         self.next_state = None
         self.state = state
+        self.previous = self.last_event
         self.entry = self.last_event = entry
         self.entered_at = now
         self.retries = _NO_RETRIES
@@ -183,6 +190,7 @@ class Thread:
             wake_at=self.wake_at,
             timeout_at=self.timeout_at,
             item=self.item,
+            variables=self.variables,
             fork=self.fork,
         )
 

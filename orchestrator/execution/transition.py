@@ -15,14 +15,16 @@ from hashlib import sha256
 from orchestrator.asl.document import Json
 from orchestrator.asl.draw import Draw
 from orchestrator.asl.errors import RUNTIME, Failure
+from orchestrator.asl.jsonata import Answer, Question
 from orchestrator.asl.limits import Limits
 from orchestrator.asl.machine import Machine
-from orchestrator.asl.paths import ContextSource
+from orchestrator.asl.paths import NO_VARIABLES, ContextSource, Variables
 from orchestrator.asl.states import Map, Parallel, State
 from orchestrator.asl.states import Task as TaskState
 from orchestrator.execution.commands import Command, RingBell, TellEnd, WakeAt
 from orchestrator.execution.context import context_object, moment_text
 from orchestrator.execution.decision import Decision, FrameUpdate, Missing, Seen, View
+from orchestrator.execution.evaluate import Evaluate
 from orchestrator.execution.frame import (
     Execution,
     ExecutionStatus,
@@ -65,7 +67,13 @@ class Transition:
     """One transition of one execution, from what was seen of it to what is decided."""
 
     def __init__(
-        self, machine: Machine, view: View, now: datetime, bits: bytes, limits: Limits
+        self,
+        machine: Machine,
+        view: View,
+        now: datetime,
+        bits: bytes,
+        limits: Limits,
+        evaluate: Evaluate,
     ) -> None:
         self.machine = machine
         self.view = view
@@ -80,6 +88,9 @@ class Transition:
         self._history: list[HistoryEvent] = []
         self._next_event_id = view.execution.next_event_id
         self._states = 0
+        self._evaluate = evaluate
+        self._seconds = 0.0
+        self._state_seconds = 0.0
         self._bits = bits
         self._tokens = 0
         self._promised: dict[str, str] = {}
@@ -131,16 +142,31 @@ class Transition:
     def count_state(self) -> None:
         """Count a state that is entered."""
         self._states += 1
+        self._state_seconds = 0.0
 
     @property
     def spent(self) -> bool:
         """Whether this decision has entered as many states as one may."""
-        return self._states >= self.limits.states_per_transaction
+        return self._states >= self.limits.states_per_transaction or self._out_of_time
 
     @property
     def overspent(self) -> bool:
         """Whether the state entered last is one too many to be carried out now."""
-        return self._states > self.limits.states_per_transaction
+        return self._states > self.limits.states_per_transaction or self._out_of_time
+
+    @property
+    def _out_of_time(self) -> bool:
+        return self._seconds > self.limits.state_evaluation_seconds
+
+    def ask(self, question: Question) -> Answer:
+        """Have an expression evaluated, unless those of this state have taken too long already."""
+        most = self.limits.state_evaluation_seconds
+        if self._state_seconds > most:
+            return Answer(reason=f"was not evaluated: its state takes more than {most:g} seconds.")
+        found = self._evaluate(question)
+        self._seconds += found.seconds
+        self._state_seconds += found.seconds
+        return found
 
     def token(self) -> str:
         """Return a new token, as random as the bits that were handed in."""
@@ -168,6 +194,38 @@ class Transition:
     def draw(self, place: str) -> Draw:
         """Return the draws of an evaluation, the same when the decision is computed again."""
         return Draw(f"{self.view.execution.id}/{self._next_event_id}/{place}".encode())
+
+    # ------------------------------------------------------------------------------ variables
+
+    def variables(self, thread: Thread) -> Variables:
+        """Return the variables that a frame sees, its own and those around it."""
+        outer = self.outer_variables(thread)
+        own = _value(thread.variables)
+        return {**outer, **own} if outer and own else outer or own
+
+    def outer_variables(self, thread: Thread) -> Variables:
+        """Return the variables of the frames around a frame."""
+        found: dict[str, Json] = {}
+        for variables in self._around(thread):
+            found.update(_value(variables))
+        return found or NO_VARIABLES
+
+    def outer_texts(self, thread: Thread) -> list[str]:
+        """Return the variables of the frames around a frame as texts."""
+        return [variables.text for variables in self._around(thread)]
+
+    def _around(self, thread: Thread) -> list[Payload]:
+        if not self.machine.assigns or not thread.id:
+            return []
+        found: list[Payload] = []
+        for one in lineage(thread.id)[:-1]:
+            place = self.standing(one)
+            if place.variables is not None:
+                found.append(place.variables)
+            around = self.machine.state(place.state or "")
+            if isinstance(around, Map) and around.distributed:
+                found.clear()  # its children are executions of their own
+        return found
 
     # -------------------------------------------------------------------------------- context
 
@@ -414,6 +472,11 @@ class Transition:
             if thread.wake_at is not None and (earliest is None or thread.wake_at < earliest):
                 earliest = thread.wake_at
         return (*commands, WakeAt(earliest)) if earliest is not None else tuple(commands)
+
+
+def _value(variables: Payload | None) -> Variables:
+    value = NO_VARIABLES if variables is None else variables.value
+    return value if isinstance(value, Mapping) else NO_VARIABLES
 
 
 def _seen(frame: Frame) -> Seen:

@@ -269,7 +269,8 @@ def size(decision: Decision) -> int:
     """Return how many characters of documents a decision writes, about."""
     payloads = [decision.input, decision.output]
     for frame in [*decision.inserted, *(change.frame for change in decision.updated)]:
-        payloads += [frame.input, frame.item, frame.task.arguments if frame.task else None]
+        payloads += [frame.input, frame.item, frame.variables]
+        payloads.append(frame.task.arguments if frame.task else None)
     payloads += [call.input for call in decision.calls_inserted]
     written = sum(len(payload.text) for payload in payloads if payload is not None)
     return 2 * written  # the history holds about as much once more

@@ -147,6 +147,7 @@ frames: Final = Table(
     Column("data", Text, nullable=False),
     Column("arguments", Text),
     Column("item", Text),
+    Column("variables", Text),
     Column("timers", Text),
     Column("effect", Text),
     Column("progress", Text),

@@ -94,7 +94,101 @@ DISTRIBUTED: Object = {
     },
     "End": True,
 }
+ASSIGNING: Object = {
+    "Type": "Choice",
+    "Choices": [{"Variable": "$seen", "IsPresent": True, "Assign": {"seen": 1}, "Next": "Done"}],
+    "Assign": {"seen": True, "größe.$": "$.size", "list": [{"x.$": "$$.State.Name"}]},
+    "Default": "Done",
+}
+QUERY_TASK: Object = {
+    "Type": "Task",
+    "QueryLanguage": "JSONata",
+    "Resource": "celery:inventory.reserve",
+    "Arguments": {"id": "{% $states.input.id %}", "deep": [{"x": "{% $x + 1 %}"}], "y": "$.y"},
+    "Output": "{% $merge([$states.input, $states.result]) %}",
+    "Assign": {"last": "{% $states.result.id %}", "count": 1},
+    "TimeoutSeconds": "{% $states.input.seconds %}",
+    "HeartbeatSeconds": "{%5%}",
+    "Credentials": {"RoleArn": "{% $states.input.role %}"},
+    "Retry": [{"ErrorEquals": ["States.QueryEvaluationError"]}],
+    "Catch": [
+        {
+            "ErrorEquals": ["States.ALL"],
+            "Output": {"why": "{% $states.errorOutput.Cause %}"},
+            "Assign": {"failed": True},
+            "Next": "Done",
+        }
+    ],
+    "Next": "Done",
+}
+QUERY_PASS: Object = {
+    "Type": "Pass",
+    "QueryLanguage": "JSONata",
+    "Output": {"a": "{% $states.context.State.Name %}", "b": "{%", "c": None},
+    "Assign": {"_a1": "{% $states.input ~> $keys %}"},
+    "End": True,
+}
+QUERY_CHOICE: Object = {
+    "Type": "Choice",
+    "QueryLanguage": "JSONata",
+    "Choices": [
+        {"Condition": "{% $states.input.n > 3 %}", "Next": "Done", "Output": 1, "Comment": "many"},
+        {"Condition": True, "Assign": {"n": 1}, "Next": "Done"},
+    ],
+    "Output": {},
+    "Assign": {},
+}
+QUERY_WAIT: Object = {
+    "Type": "Wait",
+    "QueryLanguage": "JSONata",
+    "Timestamp": "{% $states.input.at %}",
+    "Output": "over",
+    "End": True,
+}
+QUERY_SUCCEED: Object = {"Type": "Succeed", "QueryLanguage": "JSONata", "Output": ["{% $x %}"]}
+QUERY_FAIL: Object = {
+    "Type": "Fail",
+    "QueryLanguage": "JSONata",
+    "Error": "Bad",
+    "Cause": "{% 'because of ' & $states.input.why %}",
+}
+QUERY_PARALLEL: Object = {
+    "Type": "Parallel",
+    "QueryLanguage": "JSONata",
+    "Arguments": "{% $states.input.both %}",
+    "Branches": [{"StartAt": "Paths", "States": {"Paths": {**PASS, "InputPath": "$x"}}}],
+    "End": True,
+}
+QUERY_MAP: Object = {
+    "Type": "Map",
+    "QueryLanguage": "JSONata",
+    "Items": [1, "{% $states.input.two %}"],
+    "ItemSelector": {"item": "{% $states.context.Map.Item.Value %}"},
+    "ItemProcessor": {"StartAt": "Paths", "States": {"Paths": {**PASS, "InputPath": "$x"}}},
+    "ItemReader": {
+        "Resource": "arn:aws:states:::s3:getObject",
+        "ReaderConfig": {"InputType": "JSON", "MaxItems": "{% $most %}"},
+        "Arguments": {"Bucket": "{% $states.input.bucket %}"},
+    },
+    "ItemBatcher": {"MaxItemsPerBatch": "{% 2 %}", "BatchInput": {"x": "{% 1 %}"}},
+    "MaxConcurrency": "{% $states.input.at_once %}",
+    "ToleratedFailureCount": "{% 1 %}",
+    "ToleratedFailurePercentage": 10.5,
+    "End": True,
+}
+QUERIES: dict[str, Object] = {
+    "Task of JSONata": QUERY_TASK,
+    "Pass of JSONata": QUERY_PASS,
+    "Choice of JSONata": QUERY_CHOICE,
+    "Wait of JSONata": QUERY_WAIT,
+    "Succeed of JSONata": QUERY_SUCCEED,
+    "Fail of JSONata": QUERY_FAIL,
+    "Parallel of JSONata": QUERY_PARALLEL,
+    "Map of JSONata": QUERY_MAP,
+}
 ALL: dict[str, Object] = {
+    **QUERIES,
+    "Assigning": ASSIGNING,
     "Task": TASK,
     "Pass": PASS,
     "Choice": CHOICE,

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from orchestrator.asl.choices import Rule
 from orchestrator.asl.definition import express_findings, parse
 from orchestrator.asl.resources import Kind
 from orchestrator.asl.states import (
@@ -133,8 +134,10 @@ def test_a_choice_has_its_rules_in_order() -> None:
     assert [rule.next for rule in choice.rules] == ["Done", "Done"]
     assert [rule.comment for rule in choice.rules] == ["many", None]
     assert choice.default == "Done"
-    assert choice.rules[0].rule.holds({"n": 4}, nothing)
-    assert not choice.rules[0].rule.holds({"n": 3}, nothing)
+    rule = choice.rules[0].rule
+    assert isinstance(rule, Rule)
+    assert rule.holds({"n": 4}, nothing)
+    assert not rule.holds({"n": 3}, nothing)
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.asl.definition import express_findings, parse
-from orchestrator.asl.diagnostics import Code, Severity
+from orchestrator.asl.diagnostics import Severity
 from orchestrator.asl.document import Json
-
-# What is refused, and why; everything else that people wrote for JSONPath is accepted.
-REFUSED = {
-    "human-task-reminder": "Seconds is a string, left by a placeholder",
-    "aft-customizations-states-invoke": "MaxConcurrency is a string, left by a placeholder",
-    "web-search-agent": "calls States.Default, which AWS does not have",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +22,6 @@ class Verdict:
     """What we say of a definition."""
 
     valid: bool
-    later: bool
     errors: tuple[str, ...]
 
 
@@ -39,51 +31,34 @@ def verdict(text: str, *, express: bool = False) -> Verdict:
     if express and read.machine is not None:
         findings += express_findings(read.machine)
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-    later = any(finding.code is Code.UNSUPPORTED for finding in errors)
-    return Verdict(not errors, later, tuple(str(finding) for finding in errors))
+    return Verdict(not errors, tuple(str(finding) for finding in errors))
 
 
 def test_definitions_from_the_wild_are_read(shared: Path) -> None:
     files = [one for one in (shared / "definitions").glob("*.json") if one.name != "index.json"]
     said = {one.name: verdict(one.read_text()) for one in files}
     assert len(said) == 236
-    refused = {name: one for name, one in said.items() if not one.valid and not one.later}
-    unexpected = {
-        name: one.errors for name, one in refused.items() if not any(key in name for key in REFUSED)
-    }
-    assert unexpected == {}
-    for name, one in said.items():
-        if one.later:
-            assert "JSONata" in (shared / "definitions" / name).read_text(), name
+    assert {name: one.errors for name, one in said.items() if not one.valid} == {}
 
 
-def test_each_exception_from_the_wild_is_still_needed(shared: Path) -> None:
-    for key in REFUSED:
-        (file,) = (shared / "definitions").glob(f"*{key}*.json")
-        assert not verdict(file.read_text()).valid
-
-
-# How much of a group must agree: what JSONPath alone decides.
+# How much of a group must agree; third parties want blanks around an expression, AWS does not.
 AGREEMENT = {"validation": 1.0, "validation-third-party": 0.9}
 
 
 @pytest.mark.parametrize("group", AGREEMENT)
 def test_verdicts_and_messages_agree_with_others(shared: Path, group: str) -> None:
-    agreed, differing, later = 0, [], 0
+    agreed, differing = 0, []
     for file in sorted((shared / "conformance" / "cases" / group).glob("*.json")):
         case = json.loads(file.read_text())
         for text, express, expected, message in judgements(case):
             said = verdict(text, express=express)
             words = f"Invalid State Machine Definition: '{', '.join(said.errors)}'"
-            if said.later:
-                later += 1
-            elif said.valid is expected and message in (None, words):
+            if said.valid is expected and message in (None, words):
                 agreed += 1
             else:
                 differing.append(f"{file.stem}: {said.errors}")
     total = agreed + len(differing)
-    figures = f"{agreed} of {total} agree, {later} wait for JSONata or variables"
-    print(f"\n{group}: {figures}")  # noqa: T201  # the figures are what this test is for
+    print(f"\n{group}: {agreed} of {total} agree")  # noqa: T201  # the figures are what this test is for
     assert agreed >= AGREEMENT[group] * total, differing
 
 
@@ -128,8 +103,8 @@ def test_what_ran_on_aws_is_accepted(shared: Path) -> None:
         if not isinstance(expected, dict) or "status" not in expected:
             continue
         said = verdict(definition_of(case))
-        seen += not said.later
-        if not said.valid and not said.later:
+        seen += 1
+        if not said.valid:
             refused.append(f"{file.stem}: {said.errors}")
-    assert seen > 150
+    assert seen > 400
     assert refused == []

@@ -28,6 +28,10 @@ from tests.asl.definition_samples import (
     warnings,
 )
 
+OTHER_LANGUAGE = (
+    "The QueryLanguage is set to 'JSONata', but field 'InputPath' is only supported for the"
+    " 'JSONPath' QueryLanguage"
+)
 TOPS: list[tuple[str, Json, str, str, str | None]] = [
     ("nothing", {}, SCHEMA, "These fields are required: [States, StartAt]", ""),
     ("no StartAt", {"States": {"X": PASS}}, SCHEMA, "These fields are required: [StartAt]", ""),
@@ -85,11 +89,28 @@ TOPS: list[tuple[str, Json, str, str, str | None]] = [
         "/QueryLanguage",
     ),
     (
-        "JSONata",
-        machine(PASS) | {"QueryLanguage": "JSONata"},
-        "UNSUPPORTED",
-        "JSONata comes with a later release",
-        "/QueryLanguage",
+        "JSONPath in a machine of JSONata",
+        machine({"Type": "Pass", "QueryLanguage": "JSONPath", "End": True})
+        | {"QueryLanguage": "JSONata"},
+        SCHEMA,
+        "'QueryLanguage' can not be 'JSONPath' if set to 'JSONata' for whole state machine",
+        "/States/X/QueryLanguage",
+    ),
+    (
+        "a path inside a machine of JSONata",
+        machine(
+            {
+                "Type": "Parallel",
+                "Branches": [
+                    {"StartAt": "Y", "States": {"Y": {"Type": "Succeed", "InputPath": "$"}}}
+                ],
+                "End": True,
+            }
+        )
+        | {"QueryLanguage": "JSONata"},
+        SCHEMA,
+        OTHER_LANGUAGE,
+        "/States/X/Branches/0/States/Y",
     ),
     (
         "no end",

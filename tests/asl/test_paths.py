@@ -317,6 +317,38 @@ def test_a_definite_path_that_leads_nowhere_fails_with_its_cause(
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("$order", {"lines": [{"n": 1}, {"n": 2}], "min": 2}),
+        ("$order.min", 2),
+        ("$order['lines'][1].n", 2),
+        ("$order.lines[?(@.n >= $order.min)].n", [2]),
+        ("$.wanted[?(@ == $größe)]", ["xl"]),
+        ("$größe", "xl"),
+    ],
+)
+def test_a_path_may_begin_with_a_variable(text: str, value: Json) -> None:
+    order: Json = {"lines": [{"n": 1}, {"n": 2}], "min": 2}
+    variables: dict[str, Json] = {"order": order, "größe": "xl"}
+    path = compile_path(text)
+    assert path.read({"wanted": ["l", "xl"]}, lambda: None, None, variables) == value
+    assert path.variables <= variables.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("$nothing.a", "No results for path: $nothing"),
+        ("$order.a", "No results for path: $order['a']"),
+    ],
+)
+def test_what_a_variable_does_not_have_is_not_found(text: str, reason: str) -> None:
+    with pytest.raises(PathNotFound) as missed:
+        compile_path(text).read({}, lambda: None, None, {"order": {}})
+    assert missed.value.reason == reason
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",
@@ -329,9 +361,9 @@ def test_a_definite_path_that_leads_nowhere_fails_with_its_cause(
         "$...a",
         "$.a.",
         "$.a..",
-        "$a",
-        "$variable.a",
         "$$a",
+        "$1",
+        "$-a",
         "$.a b",
         "$.a[",
         "$.a]",

@@ -22,7 +22,7 @@ from tests.asl.test_definition_states import PLACES, WORDS
 SCHEMA = definition_schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
 
-# What only the parser sees: it needs several places at once, or the syntax of paths and names.
+# What only the parser sees: several places at once, or the syntax of paths, names, expressions.
 UNSEEN = {
     "a heartbeat as long as the timeout",
     "a target inside a branch",
@@ -46,6 +46,22 @@ UNSEEN = {
     "a function without a name",
     "an execution of no machine",
     "a Label with a blank",
+    "a variable with two words",
+    "a variable inside another",
+    "a variable of a reserved name",
+    "a variable with a long name",
+    "a variable that is a path",
+    "a result in a variable",
+    "an expression that is none",
+    "an expression that is none deep inside",
+    "an expression that evaluates",
+    "an expression on no input",
+    "an expression that begins with $$",
+    "a result before there is one",
+    "a result for Arguments",
+    "an error where there is none",
+    "a duration that is no expression",
+    "a cause that is no expression",
 }
 FAULTS: list[tuple[str, Json]] = [
     *((name, state) for name, state, _ in PLACES),

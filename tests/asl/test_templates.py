@@ -157,9 +157,7 @@ def test_rendering_changes_neither_the_template_nor_the_document() -> None:
         "States.Array(1x)",
         "States.Array($.a[)",
         "States.Array('a)",
-        "States.Array('a\\n')",
         "States.Array('\\\"')",
-        "States.Array($variable)",
         "States.Array([1])",
         'States.Array("a")',
         "something else    ",
@@ -168,6 +166,30 @@ def test_rendering_changes_neither_the_template_nor_the_document() -> None:
 def test_what_is_neither_path_nor_call_is_refused(text: str) -> None:
     with pytest.raises(ExpressionSyntaxError):
         compile_expression(text)
+
+
+def test_templates_read_variables() -> None:
+    template = compile_template({"a.$": "$x", "b": [{"c.$": "States.Format('{}-{}', $x, $y.z)"}]})
+    variables: dict[str, Json] = {"x": 1, "y": {"z": "two"}}
+    assert template.variables == {"x", "y"}
+    assert template.render({}, lambda: None, Draw(b""), variables) == {
+        "a": 1,
+        "b": [{"c": "1-two"}],
+    }
+
+
+def test_a_line_break_that_no_string_may_have_is_doubted_and_read() -> None:
+    template = compile_template({"a.$": r"States.Format('one\ntwo{}', $.x)"}, "/P")
+    assert [doubt.pointer for doubt in template.doubts] == ["/P"]
+    assert template.render({"x": 1}, lambda: None, Draw(b"")) == {"a": "one\ntwo1"}
+
+
+def test_a_function_that_definitions_call_and_nobody_has_fails_where_it_is_called() -> None:
+    template = compile_template({"a": {"b.$": "States.Default($.x, 'otherwise')"}}, "/P")
+    assert [doubt.pointer for doubt in template.doubts] == ["/P/a"]
+    with pytest.raises(StateFailure) as failed:
+        template.render({"x": 1}, lambda: None, Draw(b""))
+    assert failed.value.failure.error == "States.Runtime"
 
 
 def test_calls_may_stand_in_each_other_ten_deep_and_no_deeper() -> None:

@@ -33,6 +33,7 @@ def test_what_is_written_is_read_back_as_it_was(store: Store) -> None:
         wake_at=AT + timedelta(microseconds=1),
         timeout_at=AT + timedelta(days=1, microseconds=999_999),
         item=Payload.of([1]),
+        variables=Payload.of({"seen": True}),
         fork=5,
     )
     begun = samples.beginning(

@@ -85,6 +85,10 @@ def _start(query: Query, here: Json, work: Work) -> Json:
             return work.context()
         case "@":
             return here
+        case "$name":
+            if query.variable not in work.variables:
+                raise Nowhere(f"No results for path: ${query.variable}")
+            return work.variables[query.variable]
 
 
 # --------------------------------------------------------------------- why there is no value

@@ -20,7 +20,7 @@ from orchestrator.asl.paths.syntax import (
 
 def bracketed(query: Query, count: int) -> str:
     """Return the root and the first pieces of a query in bracket notation."""
-    return "$" + "".join(map(piece, query.segments[:count]))
+    return f"${query.variable}" + "".join(map(piece, query.segments[:count]))
 
 
 def piece(segment: Segment) -> str:

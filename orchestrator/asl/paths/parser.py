@@ -50,7 +50,7 @@ _OPERATOR = re.compile(
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _WORDS: dict[str, Json] = {"true": True, "false": False, "null": None}
 _FROM_THE_END = re.compile(r"\(\s*@\.length\s*-\s*([1-9][0-9]{0,8})\s*\)")
-_VARIABLE = re.compile(r"[^\W\d]")
+_VARIABLE = re.compile(r"[^\W\d]\w*")
 _PATTERN = re.compile(r"/((?:\\.|[^/\\])*)/([a-zA-Z]*)")
 _QUOTED = re.compile(r"'((?:\\.|[^'\\])*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -131,23 +131,22 @@ class _Reader:
     # paths
 
     def query(self, inside: bool) -> Query:
-        root = self.root(inside)
+        root, variable = self.root(inside)
         segments: list[Segment] = []
         while (segment := self.segment(inside)) is not None:
             segments.append(segment)
             if isinstance(segment, Descent):
                 segments.append(self.after_descent(inside))
-        return Query(root, tuple(segments), _definite(segments))
+        return Query(root, tuple(segments), _definite(segments), variable)
 
-    def root(self, inside: bool) -> Root:
+    def root(self, inside: bool) -> tuple[Root, str]:
         if self.takes("$$"):
-            return "$$"
+            return "$$", ""
         if self.takes("$"):
-            if _VARIABLE.match(self.text, self.at):
-                raise self.error("variables are not supported")
-            return "$"
+            variable = self.match(_VARIABLE)
+            return ("$", "") if variable is None else ("$name", variable[0])
         if inside and self.takes("@"):
-            return "@"
+            return "@", ""
         raise self.error("a path begins with '$'")
 
     def segment(self, inside: bool) -> Segment | None:

@@ -22,7 +22,15 @@ from orchestrator.asl.paths.syntax import (
     Segment,
     Test,
 )
-from orchestrator.asl.paths.work import Budget, ContextSource, Nowhere, PathNotFound, Work
+from orchestrator.asl.paths.work import (
+    NO_VARIABLES,
+    Budget,
+    ContextSource,
+    Nowhere,
+    PathNotFound,
+    Variables,
+    Work,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +42,18 @@ class Path:
     definite: bool
     reads_context: bool
     reads_execution_input: bool
+    variables: frozenset[str]
+    """The names of the variables that it reads."""
     members: tuple[str, ...] | None
     """The members to go through, where the path is only that."""
 
-    def read(self, document: Json, context: ContextSource, budget: Budget | None = None) -> Json:
+    def read(
+        self,
+        document: Json,
+        context: ContextSource,
+        budget: Budget | None = None,
+        variables: Variables = NO_VARIABLES,
+    ) -> Json:
         """Return the value or the list of values.
 
         Raises PathNotFound where there is no value, another StateFailure for a path that takes
@@ -53,7 +69,7 @@ class Path:
                 pass
             else:
                 return value
-        work = Work(self.text, document, context)
+        work = Work(self.text, document, context, variables)
         try:
             return follow(self.query, None, work)
         except Nowhere as nowhere:
@@ -73,11 +89,14 @@ def compile_path(text: str) -> Path:
         definite=query.definite,
         reads_context=any(one.root == "$$" for one in queries),
         reads_execution_input=any(_reads_execution_input(one) for one in queries),
+        variables=frozenset(one.variable for one in queries if one.variable),
         members=_members(query),
     )
 
 
 def _members(query: Query) -> tuple[str, ...] | None:
+    if query.variable:
+        return None
     names = tuple(segment.name for segment in query.segments if isinstance(segment, Child))
     return names if len(names) == len(query.segments) else None
 

@@ -24,6 +24,11 @@ class ReferencePath:
         """Tell whether it begins with `$$`; a ResultPath may not."""
         return self.path.reads_context
 
+    @property
+    def reads_variable(self) -> bool:
+        """Tell whether it begins with `$name`; a ResultPath may not."""
+        return bool(self.path.variables)
+
     def read(self, document: Json, context: ContextSource) -> Json:
         """Return the value at the place; raises PathNotFound, a StateFailure."""
         return self.path.read(document, context)

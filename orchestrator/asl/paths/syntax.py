@@ -8,7 +8,8 @@ from typing import Literal, TypeAlias
 
 from orchestrator.asl.document import Json
 
-Root = Literal["$", "$$", "@"]
+Root = Literal["$", "$$", "@", "$name"]
+"""Where a query begins: the document, the context object, a filter's value, a variable."""
 
 
 class PathSyntaxError(Exception):
@@ -87,11 +88,12 @@ Segment: TypeAlias = Child | Children | Index | Indices | Slice | Wildcard | Des
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A path below one of the three roots."""
+    """A path below one of the four roots; `variable` is the name where the root is one."""
 
     root: Root
     segments: tuple[Segment, ...]
     definite: bool
+    variable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from orchestrator.asl.document import Json
 from orchestrator.asl.errors import RUNTIME, StateFailure
@@ -12,6 +13,11 @@ from orchestrator.asl.paths.comparisons import Value
 
 ContextSource: TypeAlias = Callable[[], Json]
 """Makes the context object; called only where a path begins with `$$`."""
+
+Variables: TypeAlias = Mapping[str, Json]
+"""What is assigned, by name: what a path reads that begins with `$name`."""
+
+NO_VARIABLES: Final[Variables] = MappingProxyType({})
 
 
 class PathNotFound(StateFailure):
@@ -46,12 +52,15 @@ class Budget:
 class Work:
     """The documents of one path's evaluation, the steps it has left, what it has looked up."""
 
-    __slots__ = ("context", "document", "found", "left", "text")
+    __slots__ = ("context", "document", "found", "left", "text", "variables")
 
-    def __init__(self, text: str, document: Json, context: ContextSource) -> None:
+    def __init__(
+        self, text: str, document: Json, context: ContextSource, variables: Variables
+    ) -> None:
         self.text = text
         self.document = document
         self.context = context
+        self.variables = variables
         self.left = MOST_PATH_STEPS
         self.found: dict[int, Value] = {}
 

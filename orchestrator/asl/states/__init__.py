@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from orchestrator.asl.diagnostics import Code
 from orchestrator.asl.states.branch import Branch
 from orchestrator.asl.states.choice import Choice, ChoiceRule, read_choice
 from orchestrator.asl.states.fail import Fail, read_fail
-from orchestrator.asl.states.fields import Fields
+from orchestrator.asl.states.fields import JSONATA, JSONPATH, Fields
 from orchestrator.asl.states.map import Map, read_map
 from orchestrator.asl.states.parallel import Parallel, read_parallel
 from orchestrator.asl.states.pass_ import MISSING, Missing, Pass, read_pass
@@ -44,18 +43,20 @@ def _read_state(name: str, fields: Fields | None) -> State | None:
     if fields is None or not fields.require("Type"):
         return None
     kind = fields.choice("Type", *_READERS)
-    if kind is None or not _speaks_jsonpath(fields):
+    if kind is None:
         return None
-    return _READERS[kind](name, fields)
+    return _READERS[kind](name, fields.speaking(_language(fields)))
 
 
-def _speaks_jsonpath(fields: Fields) -> bool:
-    language = fields.choice("QueryLanguage", "JSONPath", "JSONata")
-    if language == "JSONata":
-        fields.findings.error(
-            Code.UNSUPPORTED, "JSONata comes with a later release", fields.at("QueryLanguage")
+def _language(fields: Fields) -> str:
+    """Return the language of a state: its own, else the machine's; branches do not hand it on."""
+    own = fields.choice("QueryLanguage", JSONPATH, JSONATA) or fields.default
+    if own == JSONPATH and fields.default == JSONATA:
+        fields.wrong(
+            "QueryLanguage",
+            "'QueryLanguage' can not be 'JSONPath' if set to 'JSONata' for whole state machine",
         )
-    return language != "JSONata"
+    return own
 
 
 _READERS: Mapping[str, Callable[[str, Fields], State]] = MappingProxyType(

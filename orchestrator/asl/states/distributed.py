@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from orchestrator.asl.jsonata import Query
+from orchestrator.asl.paths import Path
+from orchestrator.asl.query_templates import QueryTemplate
 from orchestrator.asl.states.fields import Fields
+from orchestrator.asl.states.quantity import Quantity
+from orchestrator.asl.templates import Template
+
+Part: TypeAlias = Path | Template | QueryTemplate | Query
+"""What is evaluated in these parts."""
 
 MOST_ITEMS = 100_000_000
 MOST_BATCH_BYTES = 256 * 1024
 _LIMITS = ("MaxItemsPerBatch", "MaxInputBytesPerBatch")
 
 
-def check_item_reader(reader: Fields) -> None:
-    """Note what is wrong with an ItemReader."""
-    reader.allow(("Resource", "Parameters", "ReaderConfig", "Comment"))
+def check_item_reader(reader: Fields) -> Iterator[Part | None]:
+    """Note what is wrong with an ItemReader, and yield what is evaluated in it."""
+    yield _check_source(reader, "ReaderConfig")
     reader.require("Resource")
-    reader.text("Resource")
-    reader.template("Parameters")
     config = reader.object("ReaderConfig")
     if config is not None:
-        _check_reader_config(config)
+        yield from _check_reader_config(config)
 
 
-def _check_reader_config(config: Fields) -> None:
+def _check_source(fields: Fields, config: str) -> Part | None:
+    """Note what is wrong with what readers and writers share: a resource and its arguments."""
+    arguments = "Arguments" if fields.queries else "Parameters"
+    fields.allow(("Resource", arguments, config, "Comment"))
+    fields.text("Resource")
+    if fields.queries:
+        return fields.query_template(arguments)
+    return fields.template(arguments)
+
+
+def _queried(quantity: Quantity | None) -> Query | None:
+    return quantity if isinstance(quantity, Query) else None
+
+
+def _check_reader_config(config: Fields) -> Iterator[Part | None]:
     config.allow(
         (
             "InputType",
@@ -28,7 +51,7 @@ def _check_reader_config(config: Fields) -> None:
             "CSVHeaders",
             "CSVDelimiter",
             "MaxItems",
-            "MaxItemsPath",
+            *(() if config.queries else ("MaxItemsPath",)),
             "ItemsPointer",
             "Transformation",
             "ManifestType",
@@ -39,31 +62,33 @@ def _check_reader_config(config: Fields) -> None:
     config.array("CSVHeaders", filled=True)
     config.choice("CSVDelimiter", "COMMA", "PIPE", "SEMICOLON", "SPACE", "TAB")
     config.only_one_of("MaxItems", "MaxItemsPath")
-    config.integer("MaxItems", 0, MOST_ITEMS)
-    config.definite_path("MaxItemsPath")
+    yield _queried(config.whole("MaxItems", 0, MOST_ITEMS))
+    yield config.definite_path("MaxItemsPath")
     config.text("ItemsPointer")
     config.choice("Transformation", "NONE", "LOAD_AND_FLATTEN")
     config.text("ManifestType")
 
 
-def check_item_batcher(batcher: Fields) -> None:
-    """Note what is wrong with an ItemBatcher."""
-    batcher.allow((*_LIMITS, *(f"{limit}Path" for limit in _LIMITS), "BatchInput", "Comment"))
+def check_item_batcher(batcher: Fields) -> Iterator[Part | None]:
+    """Note what is wrong with an ItemBatcher, and yield what is evaluated in it."""
+    paths = () if batcher.queries else tuple(f"{limit}Path" for limit in _LIMITS)
+    batcher.allow((*_LIMITS, *paths, "BatchInput", "Comment"))
     for limit in _LIMITS:
         batcher.only_one_of(limit, f"{limit}Path")
-        batcher.definite_path(f"{limit}Path")
-    batcher.integer("MaxItemsPerBatch", 1)
-    batcher.integer("MaxInputBytesPerBatch", 1, MOST_BATCH_BYTES)
-    batcher.template("BatchInput")
+        yield batcher.definite_path(f"{limit}Path")
+    yield _queried(batcher.whole("MaxItemsPerBatch", 1))
+    yield _queried(batcher.whole("MaxInputBytesPerBatch", 1, MOST_BATCH_BYTES))
+    if batcher.queries:
+        yield batcher.query_template("BatchInput")
+    else:
+        yield batcher.template("BatchInput")
     if not any(limit in batcher or f"{limit}Path" in batcher for limit in _LIMITS):
         batcher.findings.schema("An ItemBatcher needs a limit on items or bytes", batcher.pointer)
 
 
-def check_result_writer(writer: Fields) -> None:
-    """Note what is wrong with a ResultWriter."""
-    writer.allow(("Resource", "Parameters", "WriterConfig", "Comment"))
-    writer.text("Resource")
-    writer.template("Parameters")
+def check_result_writer(writer: Fields) -> Iterator[Part | None]:
+    """Note what is wrong with a ResultWriter, and yield what is evaluated in it."""
+    yield _check_source(writer, "WriterConfig")
     config = writer.object("WriterConfig")
     if config is not None:
         config.allow(("Transformation", "OutputType"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from orchestrator.asl.diagnostics import Code
 from orchestrator.asl.expressions import Call, Expression
+from orchestrator.asl.jsonata import Query
 from orchestrator.asl.states.fields import Fields, looks_like_expression
 from orchestrator.asl.states.flow import PLAIN
 
@@ -18,31 +19,32 @@ class Fail:
     pointer: str
     comment: str | None
     query_language: str
-    error: str | None
-    cause: str | None
+    error: str | Query | None
+    cause: str | Query | None
     error_path: Expression | None
     cause_path: Expression | None
 
 
-_FIELDS = PLAIN | {"Error", "ErrorPath", "Cause", "CausePath"}
+_FIELDS = PLAIN | {"Error", "Cause"}
+_PATHS = frozenset({"ErrorPath", "CausePath"})
 
 
 def read_fail(name: str, fields: Fields) -> Fail:
     """Read a Fail state."""
-    fields.allow(_FIELDS)
+    fields.allow(_FIELDS if fields.queries else _FIELDS | _PATHS)
     fields.only_one_of("Error", "ErrorPath")
     fields.only_one_of("Cause", "CausePath")
     for field in ("Error", "Cause"):
-        if looks_like_expression(fields.value.get(field)):
+        if not fields.queries and looks_like_expression(fields.value.get(field)):
             message = f"The field '{field}' looks like a path: use {field}Path to evaluate it"
             fields.findings.warn(Code.NO_PATH, message, fields.at(field))
     return Fail(
         name=name,
         pointer=fields.pointer,
         comment=fields.text("Comment"),
-        query_language="JSONPath",
-        error=fields.text("Error"),
-        cause=fields.text("Cause"),
+        query_language=fields.language,
+        error=fields.text_or_query("Error"),
+        cause=fields.text_or_query("Cause"),
         error_path=_text(fields, "ErrorPath"),
         cause_path=_text(fields, "CausePath"),
     )

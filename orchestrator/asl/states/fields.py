@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from orchestrator.asl.diagnostics import Code, Findings, child
 from orchestrator.asl.document import Json
 from orchestrator.asl.errors import CompileError
 from orchestrator.asl.expressions import Expression, ExpressionSyntaxError, compile_expression
+from orchestrator.asl.jsonata import Query, QuerySyntaxError, compile_query, expression_in
 from orchestrator.asl.paths import (
     Path,
     PathSyntaxError,
@@ -22,13 +23,35 @@ from orchestrator.asl.paths import (
     compile_path,
     compile_reference_path,
 )
+from orchestrator.asl.query_templates import QueryTemplate, compile_query_template
+from orchestrator.asl.spelling import number_in
+from orchestrator.asl.states.quantity import Placeholder, Quantity
 from orchestrator.asl.templates import Template, compile_template
 
 MOST_SECONDS = 99_999_999
 """The largest TimeoutSeconds, HeartbeatSeconds, Seconds and MaxAttempts."""
 
+JSONPATH: Final = "JSONPath"
+JSONATA: Final = "JSONata"
+
 JSONATA_FIELDS = frozenset({"Arguments", "Condition", "Items", "Output"})
 """Fields that only JSONata knows."""
+
+_PATH_FIELDS = frozenset(
+    {
+        "InputPath",
+        "OutputPath",
+        "Parameters",
+        "Result",
+        "ResultPath",
+        "ResultSelector",
+        "Variable",
+    }
+)
+"""Fields that only JSONPath knows, beside those that end in `Path`."""
+
+_PASSING_STATES = frozenset({"result", "errorOutput"})
+"""Members of `$states` that only some fields find."""
 
 WHOLE = compile_path("$")
 ALL_OF_IT = compile_reference_path("$")
@@ -45,12 +68,37 @@ def looks_like_expression(value: Json) -> bool:
 
 
 class Fields:
-    """One object of a definition, at its place, with the findings of its definition."""
+    """One object of a definition, at its place, with the findings of its definition.
 
-    def __init__(self, value: Mapping[str, Json], pointer: str, findings: Findings) -> None:
+    `language` is the query language that its fields speak, `default` that of states which do not
+    name any: the machine's.
+    """
+
+    def __init__(
+        self,
+        value: Mapping[str, Json],
+        pointer: str,
+        findings: Findings,
+        default: str = JSONPATH,
+        language: str | None = None,
+    ) -> None:
         self.value = value
         self.pointer = pointer
         self.findings = findings
+        self.default = default
+        self.language = language or default
+
+    @property
+    def queries(self) -> bool:
+        """Tell whether the fields speak JSONata."""
+        return self.language == JSONATA
+
+    def speaking(self, language: str) -> Fields:
+        """Return the same object as one whose fields speak a language."""
+        return Fields(self.value, self.pointer, self.findings, self.default, language)
+
+    def _inner(self, value: Mapping[str, Json], pointer: str) -> Fields:
+        return Fields(value, pointer, self.findings, self.default, self.language)
 
     def __contains__(self, name: str) -> bool:
         return name in self.value
@@ -71,15 +119,16 @@ class Fields:
                 self._refuse(name)
 
     def _refuse(self, name: str) -> None:
-        if name in JSONATA_FIELDS:
+        other = JSONPATH if self.queries else JSONATA
+        if self.queries:
+            of_other = name in _PATH_FIELDS or name.endswith("Path")
+        else:
+            of_other = name in JSONATA_FIELDS
+        if of_other:
             self.findings.schema(
-                f"The QueryLanguage is set to 'JSONPath', but field '{name}' is only supported"
-                " for the 'JSONata' QueryLanguage",
+                f"The QueryLanguage is set to '{self.language}', but field '{name}' is only"
+                f" supported for the '{other}' QueryLanguage",
                 self.pointer,
-            )
-        elif name == "Assign":
-            self.findings.error(
-                Code.UNSUPPORTED, "Assign comes with a later release", self.at(name)
             )
         else:
             self.findings.schema(f"Field '{name}' is not supported", self.pointer)
@@ -152,11 +201,51 @@ class Fields:
             if name in self.value:
                 self.wrong(name, "Expected a number")
             return None
+        return self._within(name, value, least, most)
+
+    def _within(self, name: str, value: float, least: float, most: float) -> int | float | None:
         if least <= value <= most:
             return value
         bound = f"between {least} and {most}" if most < math.inf else f"{least} or more"
         self.wrong(name, f"The value must be {bound}")
         return None
+
+    def whole(
+        self, name: str, least: int = 0, most: int = MOST_SECONDS, *, spelled: bool = False
+    ) -> Quantity | None:
+        """Read a whole number, or what will give one."""
+        value = self.quantity(name, least, most, spelled=spelled)
+        if not isinstance(value, float):
+            return value
+        if value.is_integer():
+            return int(value)
+        self.wrong(name, "Expected an integer")
+        return None
+
+    def quantity(
+        self, name: str, least: float, most: float = math.inf, *, spelled: bool = False
+    ) -> Quantity | None:
+        """Read a number, or what will give one.
+
+        That is an expression, and where it is `spelled` any text, but with a warning: deployed
+        definitions have texts that templates were to replace.
+        """
+        value = self.value.get(name)
+        if self.queries and expression_in(value) is not None:
+            return self.query(name)
+        if not spelled or not isinstance(value, str):
+            return self.number(name, least, most)
+        number = number_in(value)
+        if number is not None:
+            self._warn_of_text(name, "it is taken as the number that it spells")
+            return self._within(name, number, least, most)
+        self._warn_of_text(name, "the state fails when it is reached")
+        return Placeholder(value)
+
+    def _warn_of_text(self, name: str, outcome: str) -> None:
+        self.findings.warn(
+            Code.NO_NUMBER, f"Expected a number but found a string: {outcome}", self.at(name)
+        )
 
     # ---------------------------------------------------------------------------------- objects
 
@@ -164,7 +253,7 @@ class Fields:
         """Read an object."""
         value = self.value.get(name)
         if isinstance(value, dict):
-            return Fields(value, self.at(name), self.findings)
+            return self._inner(value, self.at(name))
         if name in self.value:
             self.wrong(name, "Expected an object")
         return None
@@ -175,7 +264,7 @@ class Fields:
         found = []
         for index, value in enumerate(self.array(name, filled=filled)):
             if isinstance(value, dict):
-                found.append(Fields(value, child(place, index), self.findings))
+                found.append(self._inner(value, child(place, index)))
             else:
                 self.findings.schema("Expected an object", child(place, index))
         return found
@@ -217,6 +306,8 @@ class Fields:
         path = self._compiled(name, compile_reference_path, default)
         if path is not None and path.reads_context:
             self.wrong(name, "A result cannot be placed into the context object")
+        if path is not None and path.reads_variable:
+            self.wrong(name, "A result cannot be placed into a variable")
         return path
 
     def _compiled(
@@ -253,7 +344,7 @@ class Fields:
             return None
         self._warn_of_literals(self.value[name], self.at(name))
         try:
-            return compile_template(self.value[name], self.at(name))
+            template = compile_template(self.value[name], self.at(name))
         except CompileError as error:
             for fault in error.faults:
                 self.findings.schema(fault.message, fault.pointer)
@@ -261,6 +352,59 @@ class Fields:
         except ValueError as error:
             self.wrong(name, f"Value is not a valid template: {error}")
             return None
+        for doubt in template.doubts:
+            self.findings.warn(Code.NO_PATH, doubt.message, doubt.pointer)
+        return template
+
+    # --------------------------------------------------------------------------------- queries
+
+    def query(self, name: str) -> Query | None:
+        """Read an expression of JSONata."""
+        text = expression_in(self.value.get(name))
+        if text is None:
+            if name in self.value:
+                self.wrong(name, "Expected a JSONata expression")
+            return None
+        try:
+            query = compile_query(text)
+        except QuerySyntaxError as error:
+            self.wrong(name, f"Value is not a valid JSONata expression: {error}")
+            return None
+        self._check_states(query, name, frozenset())
+        if query.doubt is not None:
+            self.findings.warn(Code.NO_PATH, query.doubt, self.at(name))
+        return query
+
+    def text_or_query(self, name: str) -> str | Query | None:
+        """Read a text, or in JSONata an expression that gives one."""
+        if self.queries and expression_in(self.value.get(name)) is not None:
+            return self.query(name)
+        return self.text(name)
+
+    def query_template(
+        self, name: str, field: str | None = None, also: frozenset[str] = frozenset()
+    ) -> QueryTemplate | None:
+        """Read a template of JSONata, any JSON value; `field` is how causes name its place.
+
+        `also` names the members of `$states` that it finds beside input and context.
+        """
+        if name not in self.value:
+            return None
+        try:
+            template = compile_query_template(self.value[name], field or name, self.at(name))
+        except CompileError as error:
+            for fault in error.faults:
+                self.findings.schema(fault.message, fault.pointer)
+            return None
+        for doubt in template.doubts:
+            self.findings.warn(Code.NO_PATH, doubt.message, doubt.pointer)
+        for query in template.queries:
+            self._check_states(query, name, also)
+        return template
+
+    def _check_states(self, query: Query, name: str, also: frozenset[str]) -> None:
+        for member in sorted((query.states or frozenset()) & _PASSING_STATES - also):
+            self.wrong(name, f"$states.{member} is not available in the field '{name}'")
 
     def _warn_of_literals(self, value: Json, pointer: str) -> None:
         if isinstance(value, dict):

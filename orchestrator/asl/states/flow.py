@@ -5,15 +5,25 @@ from __future__ import annotations
 from orchestrator.asl.diagnostics import child
 from orchestrator.asl.errors import ALL
 from orchestrator.asl.limits import LONGEST_DELAY_SECONDS
+from orchestrator.asl.query_templates import QueryTemplate
 from orchestrator.asl.retries import Catcher, Retrier
+from orchestrator.asl.states.assign import read_assign
 from orchestrator.asl.states.fields import ALL_OF_IT, MOST_SECONDS, Fields
+from orchestrator.asl.templates import Template
 
 PLAIN = frozenset({"Type", "Comment", "QueryLanguage"})
 IN_AND_OUT = frozenset({"InputPath", "OutputPath"})
 TRANSITION = frozenset({"Next", "End"})
-WORK = frozenset({"Parameters", "ResultSelector", "ResultPath", "Retry", "Catch"})
+WORK = frozenset({"Parameters", "ResultSelector", "ResultPath"})
+TAKING = frozenset({"Retry", "Catch"})
+OUTPUT = frozenset({"Output"})
+ASSIGN = frozenset({"Assign"})
 
-_CATCHER = frozenset({"ErrorEquals", "Next", "ResultPath", "Comment"})
+RESULT = frozenset({"result"})
+"""What `$states` holds for the Output and the Assign of a state that has worked."""
+
+_ERROR = frozenset({"errorOutput"})
+_CATCHER = frozenset({"ErrorEquals", "Next", "Assign", "Comment"})
 _RETRIER = frozenset(
     {
         "ErrorEquals",
@@ -37,6 +47,16 @@ def read_next(fields: Fields) -> str | None:
     return target
 
 
+def read_arguments(fields: Fields) -> Template | QueryTemplate | None:
+    """Read what work is given: Arguments in JSONata, Parameters in JSONPath."""
+    return fields.query_template("Arguments") if fields.queries else fields.template("Parameters")
+
+
+def read_output(fields: Fields) -> QueryTemplate | None:
+    """Read what JSONata makes of a result; in JSONPath there is no such field."""
+    return fields.query_template("Output", also=RESULT) if fields.queries else None
+
+
 def read_retry(fields: Fields) -> tuple[Retrier, ...]:
     """Read Retry."""
     entries = fields.objects("Retry")
@@ -46,7 +66,9 @@ def read_retry(fields: Fields) -> tuple[Retrier, ...]:
 def read_catch(fields: Fields) -> tuple[Catcher, ...]:
     """Read Catch."""
     entries = fields.objects("Catch")
-    return tuple(_catcher(entry, last=entry is entries[-1]) for entry in entries)
+    return tuple(
+        _catcher(entry, f"Catch[{n}]", last=entry is entries[-1]) for n, entry in enumerate(entries)
+    )
 
 
 def _retrier(entry: Fields, *, last: bool) -> Retrier:
@@ -65,13 +87,15 @@ def _retrier(entry: Fields, *, last: bool) -> Retrier:
     )
 
 
-def _catcher(entry: Fields, *, last: bool) -> Catcher:
-    entry.allow(_CATCHER)
+def _catcher(entry: Fields, field: str, *, last: bool) -> Catcher:
+    entry.allow(_CATCHER | ({"Output"} if entry.queries else {"ResultPath"}))
     entry.require("Next")
     return Catcher(
         error_equals=_error_equals(entry, last=last),
         next=entry.text("Next") or "",
         result_path=entry.reference_path("ResultPath", ALL_OF_IT),
+        output=entry.query_template("Output", f"{field}/Output", _ERROR) if entry.queries else None,
+        assign=read_assign(entry, f"{field}/Assign", _ERROR),
         comment=entry.text("Comment"),
     )
 

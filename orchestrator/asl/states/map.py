@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from orchestrator.asl.diagnostics import Code
+from orchestrator.asl.jsonata import expression_in
 from orchestrator.asl.paths import Path, ReferencePath
+from orchestrator.asl.query_templates import QueryTemplate
 from orchestrator.asl.retries import Catcher, Retrier
+from orchestrator.asl.states.assign import Assign, read_assign
 from orchestrator.asl.states.branch import Branch, ReadBranch
 from orchestrator.asl.states.distributed import (
+    Part,
     check_item_batcher,
     check_item_reader,
     check_result_writer,
 )
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
 from orchestrator.asl.states.flow import (
+    ASSIGN,
     IN_AND_OUT,
+    OUTPUT,
     PLAIN,
+    RESULT,
+    TAKING,
     TRANSITION,
     WORK,
     read_catch,
     read_next,
+    read_output,
     read_retry,
 )
+from orchestrator.asl.states.quantity import Quantity
 from orchestrator.asl.templates import Template
 
 
@@ -47,24 +57,28 @@ class Map:
     input_path: Path | None
     output_path: Path | None
     parameters: Template | None
-    item_selector: Template | None
+    item_selector: Template | QueryTemplate | None
     items_path: Path
+    items: QueryTemplate | None
     result_selector: Template | None
     result_path: ReferencePath | None
     retry: tuple[Retrier, ...]
     catch: tuple[Catcher, ...]
-    max_concurrency: int
+    max_concurrency: Quantity
     max_concurrency_path: Path | None
-    tolerated_failure_count: int | None
+    tolerated_failure_count: Quantity | None
     tolerated_failure_count_path: Path | None
-    tolerated_failure_percentage: int | float | None
+    tolerated_failure_percentage: Quantity | None
     tolerated_failure_percentage_path: Path | None
     distributed: bool
     label: str | None
     unsupported: tuple[str, ...]
+    unsupported_readings: tuple[Part, ...]
+    output: QueryTemplate | None
+    assign: Assign | None
 
 
-_UNSUPPORTED: Mapping[str, Callable[[Fields], None]] = MappingProxyType(
+_UNSUPPORTED: Mapping[str, Callable[[Fields], Iterable[Part | None]]] = MappingProxyType(
     {
         "ItemReader": check_item_reader,
         "ItemBatcher": check_item_batcher,
@@ -73,22 +87,29 @@ _UNSUPPORTED: Mapping[str, Callable[[Fields], None]] = MappingProxyType(
 )
 _FIELDS = (
     PLAIN
-    | IN_AND_OUT
     | TRANSITION
-    | WORK
+    | TAKING
+    | ASSIGN
     | {
         "ItemProcessor",
         "Iterator",
-        "ItemsPath",
         "ItemSelector",
         "MaxConcurrency",
-        "MaxConcurrencyPath",
         "ToleratedFailureCount",
-        "ToleratedFailureCountPath",
         "ToleratedFailurePercentage",
-        "ToleratedFailurePercentagePath",
         "Label",
         *_UNSUPPORTED,
+    }
+)
+_OF_QUERIES = OUTPUT | {"Items", "Arguments"}
+_OF_PATHS = (
+    IN_AND_OUT
+    | WORK
+    | {
+        "ItemsPath",
+        "MaxConcurrencyPath",
+        "ToleratedFailureCountPath",
+        "ToleratedFailurePercentagePath",
     }
 )
 _PROCESSOR = frozenset({"StartAt", "States", "Comment", "ProcessorConfig"})
@@ -98,40 +119,65 @@ MOST_LABEL_CHARACTERS = 40
 
 def read_map(name: str, fields: Fields, read_branch: ReadBranch) -> Map:
     """Read a Map state, its processor by `read_branch`."""
-    fields.allow(_FIELDS)
+    fields.allow(_FIELDS | (_OF_QUERIES if fields.queries else _OF_PATHS))
+    if fields.queries and "Arguments" in fields:
+        message = "A Map has no Arguments: they have no effect"
+        fields.findings.warn(Code.UNSUPPORTED, message, fields.at("Arguments"))
     fields.one_of("ItemProcessor", "Iterator")
     fields.only_one_of("ItemSelector", "Parameters")
     for bound in ("MaxConcurrency", "ToleratedFailureCount", "ToleratedFailurePercentage"):
         fields.only_one_of(bound, f"{bound}Path")
     processor = fields.object("ItemProcessor") or fields.object("Iterator")
     distributed = processor is not None and _distributed(processor)
-    selector = fields.template("ItemSelector")
     return Map(
         name=name,
         pointer=fields.pointer,
         comment=fields.text("Comment"),
-        query_language="JSONPath",
+        query_language=fields.language,
         processor=Branch("", {}) if processor is None else read_branch(processor),
         next=read_next(fields),
         input_path=fields.path("InputPath", WHOLE),
         output_path=fields.path("OutputPath", WHOLE),
         parameters=None,
-        item_selector=selector or fields.template("Parameters"),
+        item_selector=_item_selector(fields),
         items_path=fields.full_path("ItemsPath") or WHOLE,
-        result_selector=fields.template("ResultSelector"),
+        items=_items(fields) if fields.queries else None,
+        result_selector=None if fields.queries else fields.template("ResultSelector"),
         result_path=fields.reference_path("ResultPath", ALL_OF_IT),
         retry=read_retry(fields),
         catch=read_catch(fields),
-        max_concurrency=fields.integer("MaxConcurrency") or 0,
+        max_concurrency=fields.whole("MaxConcurrency", spelled=True) or 0,
         max_concurrency_path=fields.definite_path("MaxConcurrencyPath"),
-        tolerated_failure_count=fields.integer("ToleratedFailureCount"),
+        tolerated_failure_count=fields.whole("ToleratedFailureCount"),
         tolerated_failure_count_path=fields.definite_path("ToleratedFailureCountPath"),
-        tolerated_failure_percentage=fields.number("ToleratedFailurePercentage", 0, 100),
+        tolerated_failure_percentage=fields.quantity("ToleratedFailurePercentage", 0, 100),
         tolerated_failure_percentage_path=fields.definite_path("ToleratedFailurePercentagePath"),
         distributed=distributed,
         label=_label(fields, distributed=distributed),
-        unsupported=_unsupported(fields),
+        unsupported=tuple(name for name in _UNSUPPORTED if name in fields),
+        unsupported_readings=tuple(_unsupported(fields)),
+        output=read_output(fields),
+        assign=read_assign(fields, also=RESULT),
     )
+
+
+def _item_selector(fields: Fields) -> Template | QueryTemplate | None:
+    if fields.queries:
+        return fields.query_template("ItemSelector")
+    return fields.template("ItemSelector") or fields.template("Parameters")
+
+
+def _items(fields: Fields) -> QueryTemplate | None:
+    value = fields.value.get("Items", [])
+    if isinstance(value, str) and expression_in(value) is None:
+        fields.findings.warn(
+            Code.NO_PATH,
+            "Expected an array or a JSONata expression: the state fails when it is reached",
+            fields.at("Items"),
+        )
+    elif not isinstance(value, list | str):
+        fields.wrong("Items", "Expected an array or a JSONata expression")
+    return fields.query_template("Items")
 
 
 def _distributed(processor: Fields) -> bool:
@@ -170,15 +216,16 @@ def _label(fields: Fields, *, distributed: bool) -> str | None:
     return label
 
 
-def _unsupported(fields: Fields) -> tuple[str, ...]:
-    used = tuple(name for name in _UNSUPPORTED if name in fields)
-    for name in used:
+def _unsupported(fields: Fields) -> Iterator[Part]:
+    """Note what is wrong with what has no effect yet, and yield what is evaluated in it."""
+    for name in _UNSUPPORTED:
+        if name not in fields:
+            continue
         inner = fields.object(name)
         if inner is not None:
-            _UNSUPPORTED[name](inner)
+            yield from (part for part in _UNSUPPORTED[name](inner) if part is not None)
         fields.findings.warn(
             Code.UNSUPPORTED,
             f"{name} comes with a later release: it has no effect",
             fields.at(name),
         )
-    return used

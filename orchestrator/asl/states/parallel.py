@@ -5,16 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orchestrator.asl.paths import Path, ReferencePath
+from orchestrator.asl.query_templates import QueryTemplate
 from orchestrator.asl.retries import Catcher, Retrier
+from orchestrator.asl.states.assign import Assign, read_assign
 from orchestrator.asl.states.branch import Branch, ReadBranch
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
 from orchestrator.asl.states.flow import (
+    ASSIGN,
     IN_AND_OUT,
+    OUTPUT,
     PLAIN,
+    RESULT,
+    TAKING,
     TRANSITION,
     WORK,
+    read_arguments,
     read_catch,
     read_next,
+    read_output,
     read_retry,
 )
 from orchestrator.asl.templates import Template
@@ -32,20 +40,22 @@ class Parallel:
     next: str | None
     input_path: Path | None
     output_path: Path | None
-    parameters: Template | None
+    parameters: Template | QueryTemplate | None
     result_selector: Template | None
     result_path: ReferencePath | None
     retry: tuple[Retrier, ...]
     catch: tuple[Catcher, ...]
+    output: QueryTemplate | None
+    assign: Assign | None
 
 
-_FIELDS = PLAIN | IN_AND_OUT | TRANSITION | WORK | {"Branches"}
+_FIELDS = PLAIN | TRANSITION | TAKING | ASSIGN | {"Branches"}
 _BRANCH = frozenset({"StartAt", "States", "Comment"})
 
 
 def read_parallel(name: str, fields: Fields, read_branch: ReadBranch) -> Parallel:
     """Read a Parallel state, its branches by `read_branch`."""
-    fields.allow(_FIELDS)
+    fields.allow(_FIELDS | (OUTPUT | {"Arguments"} if fields.queries else IN_AND_OUT | WORK))
     fields.require("Branches")
     branches = []
     for entry in fields.objects("Branches", filled=True):
@@ -55,14 +65,16 @@ def read_parallel(name: str, fields: Fields, read_branch: ReadBranch) -> Paralle
         name=name,
         pointer=fields.pointer,
         comment=fields.text("Comment"),
-        query_language="JSONPath",
+        query_language=fields.language,
         branches=tuple(branches),
         next=read_next(fields),
         input_path=fields.path("InputPath", WHOLE),
         output_path=fields.path("OutputPath", WHOLE),
-        parameters=fields.template("Parameters"),
-        result_selector=fields.template("ResultSelector"),
+        parameters=read_arguments(fields),
+        result_selector=None if fields.queries else fields.template("ResultSelector"),
         result_path=fields.reference_path("ResultPath", ALL_OF_IT),
         retry=read_retry(fields),
         catch=read_catch(fields),
+        output=read_output(fields),
+        assign=read_assign(fields, also=RESULT),
     )

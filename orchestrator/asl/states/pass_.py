@@ -9,8 +9,17 @@ from typing import Final, Literal
 from orchestrator.asl.diagnostics import Code
 from orchestrator.asl.document import Json
 from orchestrator.asl.paths import Path, ReferencePath
+from orchestrator.asl.query_templates import QueryTemplate
+from orchestrator.asl.states.assign import Assign, read_assign
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields, looks_like_expression
-from orchestrator.asl.states.flow import IN_AND_OUT, PLAIN, TRANSITION, read_next
+from orchestrator.asl.states.flow import (
+    ASSIGN,
+    IN_AND_OUT,
+    OUTPUT,
+    PLAIN,
+    TRANSITION,
+    read_next,
+)
 from orchestrator.asl.templates import Template
 
 
@@ -38,14 +47,17 @@ class Pass:
     parameters: Template | None
     result_path: ReferencePath | None
     result: Json | Literal[Missing.MISSING]
+    output: QueryTemplate | None
+    assign: Assign | None
 
 
-_FIELDS = PLAIN | IN_AND_OUT | TRANSITION | {"Parameters", "ResultPath", "Result"}
+_FIELDS = PLAIN | TRANSITION | ASSIGN
+_OF_PATHS = IN_AND_OUT | {"Parameters", "ResultPath", "Result"}
 
 
 def read_pass(name: str, fields: Fields) -> Pass:
     """Read a Pass state."""
-    fields.allow(_FIELDS)
+    fields.allow(_FIELDS | (OUTPUT if fields.queries else _OF_PATHS))
     result = fields.value.get("Result", MISSING)
     if _looks_evaluated(result):
         fields.findings.warn(
@@ -57,13 +69,15 @@ def read_pass(name: str, fields: Fields) -> Pass:
         name=name,
         pointer=fields.pointer,
         comment=fields.text("Comment"),
-        query_language="JSONPath",
+        query_language=fields.language,
         next=read_next(fields),
         input_path=fields.path("InputPath", WHOLE),
         output_path=fields.path("OutputPath", WHOLE),
-        parameters=fields.template("Parameters"),
+        parameters=None if fields.queries else fields.template("Parameters"),
         result_path=fields.reference_path("ResultPath", ALL_OF_IT),
         result=result,
+        output=fields.query_template("Output") if fields.queries else None,
+        assign=read_assign(fields),
     )
 
 

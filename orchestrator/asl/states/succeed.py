@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orchestrator.asl.paths import Path
+from orchestrator.asl.query_templates import QueryTemplate
 from orchestrator.asl.states.fields import WHOLE, Fields
-from orchestrator.asl.states.flow import IN_AND_OUT, PLAIN
+from orchestrator.asl.states.flow import IN_AND_OUT, OUTPUT, PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +20,18 @@ class Succeed:
     query_language: str
     input_path: Path | None
     output_path: Path | None
-
-
-_FIELDS = PLAIN | IN_AND_OUT
+    output: QueryTemplate | None
 
 
 def read_succeed(name: str, fields: Fields) -> Succeed:
     """Read a Succeed state."""
-    fields.allow(_FIELDS)
+    fields.allow(PLAIN | (OUTPUT if fields.queries else IN_AND_OUT))
     return Succeed(
         name=name,
         pointer=fields.pointer,
         comment=fields.text("Comment"),
-        query_language="JSONPath",
+        query_language=fields.language,
         input_path=fields.path("InputPath", WHOLE),
         output_path=fields.path("OutputPath", WHOLE),
+        output=fields.query_template("Output") if fields.queries else None,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from orchestrator.asl.diagnostics import Code
 from orchestrator.asl.paths import Path, ReferencePath
+from orchestrator.asl.query_templates import QueryTemplate
 from orchestrator.asl.resources import (
     Kind,
     Resource,
@@ -14,16 +15,24 @@ from orchestrator.asl.resources import (
     parse_resource,
 )
 from orchestrator.asl.retries import Catcher, Retrier
+from orchestrator.asl.states.assign import Assign, read_assign
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
 from orchestrator.asl.states.flow import (
+    ASSIGN,
     IN_AND_OUT,
+    OUTPUT,
     PLAIN,
+    RESULT,
+    TAKING,
     TRANSITION,
     WORK,
+    read_arguments,
     read_catch,
     read_next,
+    read_output,
     read_retry,
 )
+from orchestrator.asl.states.quantity import Quantity
 from orchestrator.asl.templates import Template
 
 
@@ -39,32 +48,28 @@ class Task:
     next: str | None
     input_path: Path | None
     output_path: Path | None
-    parameters: Template | None
+    parameters: Template | QueryTemplate | None
     result_selector: Template | None
     result_path: ReferencePath | None
     retry: tuple[Retrier, ...]
     catch: tuple[Catcher, ...]
-    timeout_seconds: int | None
+    timeout_seconds: Quantity | None
     timeout_seconds_path: Path | None
-    heartbeat_seconds: int | None
+    heartbeat_seconds: Quantity | None
     heartbeat_seconds_path: Path | None
-    credentials: Template | None
+    credentials: Template | QueryTemplate | None
+    output: QueryTemplate | None
+    assign: Assign | None
 
 
 _FIELDS = (
     PLAIN
-    | IN_AND_OUT
     | TRANSITION
-    | WORK
-    | {
-        "Resource",
-        "TimeoutSeconds",
-        "TimeoutSecondsPath",
-        "HeartbeatSeconds",
-        "HeartbeatSecondsPath",
-        "Credentials",
-    }
+    | TAKING
+    | ASSIGN
+    | {"Resource", "TimeoutSeconds", "HeartbeatSeconds", "Credentials"}
 )
+_OF_PATHS = IN_AND_OUT | WORK | {"TimeoutSecondsPath", "HeartbeatSecondsPath"}
 
 
 _NOTHING = Resource(Kind.SERVICE, "", "", "", "")
@@ -73,23 +78,23 @@ _NOTHING = Resource(Kind.SERVICE, "", "", "", "")
 
 def read_task(name: str, fields: Fields) -> Task:
     """Read a Task state."""
-    fields.allow(_FIELDS)
+    fields.allow(_FIELDS | (OUTPUT | {"Arguments"} if fields.queries else _OF_PATHS))
     fields.only_one_of("TimeoutSeconds", "TimeoutSecondsPath")
     fields.only_one_of("HeartbeatSeconds", "HeartbeatSecondsPath")
-    timeout, heartbeat = fields.integer("TimeoutSeconds", 1), fields.integer("HeartbeatSeconds", 1)
-    if timeout is not None and heartbeat is not None and heartbeat >= timeout:
+    timeout, heartbeat = fields.whole("TimeoutSeconds", 1), fields.whole("HeartbeatSeconds", 1)
+    if isinstance(timeout, int) and isinstance(heartbeat, int) and heartbeat >= timeout:
         fields.wrong("HeartbeatSeconds", "HeartbeatSeconds must be smaller than TimeoutSeconds")
     return Task(
         name=name,
         pointer=fields.pointer,
         comment=fields.text("Comment"),
-        query_language="JSONPath",
+        query_language=fields.language,
         resource=_resource(fields),
         next=read_next(fields),
         input_path=fields.path("InputPath", WHOLE),
         output_path=fields.path("OutputPath", WHOLE),
-        parameters=fields.template("Parameters"),
-        result_selector=fields.template("ResultSelector"),
+        parameters=read_arguments(fields),
+        result_selector=None if fields.queries else fields.template("ResultSelector"),
         result_path=fields.reference_path("ResultPath", ALL_OF_IT),
         retry=read_retry(fields),
         catch=read_catch(fields),
@@ -98,6 +103,8 @@ def read_task(name: str, fields: Fields) -> Task:
         heartbeat_seconds=heartbeat,
         heartbeat_seconds_path=fields.definite_path("HeartbeatSecondsPath"),
         credentials=_credentials(fields),
+        output=read_output(fields),
+        assign=read_assign(fields, also=RESULT),
     )
 
 
@@ -129,15 +136,16 @@ _NEEDED = {
 
 
 def _check_parameters(fields: Fields, resource: Resource) -> None:
+    field = "Arguments" if fields.queries else "Parameters"
     needed = _NEEDED.get(resource.name)
-    parameters = fields.value.get("Parameters")
+    parameters = fields.value.get(field)
     if needed is None or not isinstance(parameters, dict):
         return
     if needed not in parameters and f"{needed}.$" not in parameters:
-        fields.wrong("Parameters", f"The field '{needed}' is required but was missing")
+        fields.wrong(field, f"The field '{needed}' is required but was missing")
 
 
-def _credentials(fields: Fields) -> Template | None:
+def _credentials(fields: Fields) -> Template | QueryTemplate | None:
     credentials = fields.object("Credentials")
     if credentials is None:
         return None
@@ -145,5 +153,9 @@ def _credentials(fields: Fields) -> Template | None:
         credentials.findings.schema(
             "The field 'RoleArn' is required but was missing", credentials.pointer
         )
+        return None
+    if fields.queries:
+        credentials.allow(("RoleArn",))
+        return fields.query_template("Credentials")
     credentials.allow(("RoleArn", "RoleArn.$"))
     return fields.template("Credentials")

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from orchestrator.asl.jsonata import Query
 from orchestrator.asl.paths import Path
+from orchestrator.asl.query_templates import QueryTemplate
+from orchestrator.asl.states.assign import Assign, read_assign
 from orchestrator.asl.states.fields import WHOLE, Fields
-from orchestrator.asl.states.flow import IN_AND_OUT, PLAIN, TRANSITION, read_next
+from orchestrator.asl.states.flow import (
+    ASSIGN,
+    IN_AND_OUT,
+    OUTPUT,
+    PLAIN,
+    TRANSITION,
+    read_next,
+)
+from orchestrator.asl.states.quantity import Quantity
 from orchestrator.asl.timestamps import nanoseconds
 
 
@@ -21,33 +32,42 @@ class Wait:
     next: str | None
     input_path: Path | None
     output_path: Path | None
-    seconds: int | None
+    seconds: Quantity | None
     seconds_path: Path | None
-    timestamp: str | None
+    timestamp: str | Query | None
     timestamp_path: Path | None
+    output: QueryTemplate | None
+    assign: Assign | None
 
 
-_DURATIONS = ("Seconds", "SecondsPath", "Timestamp", "TimestampPath")
-_FIELDS = PLAIN | IN_AND_OUT | TRANSITION | set(_DURATIONS)
+_DURATIONS = ("Seconds", "Timestamp")
+_PATHS = ("SecondsPath", "TimestampPath")
+_FIELDS = PLAIN | TRANSITION | ASSIGN | set(_DURATIONS)
 
 
 def read_wait(name: str, fields: Fields) -> Wait:
     """Read a Wait state."""
-    fields.allow(_FIELDS)
-    fields.one_of(*_DURATIONS)
-    timestamp = fields.text("Timestamp")
-    if timestamp is not None and nanoseconds(timestamp) is None:
+    if fields.queries:
+        fields.allow(_FIELDS | OUTPUT)
+        fields.one_of(*_DURATIONS)
+    else:
+        fields.allow(_FIELDS | IN_AND_OUT | set(_PATHS))
+        fields.one_of("Seconds", "SecondsPath", "Timestamp", "TimestampPath")
+    timestamp = fields.text_or_query("Timestamp")
+    if isinstance(timestamp, str) and nanoseconds(timestamp) is None:
         fields.wrong("Timestamp", "String does not match RFC3339 timestamp")
     return Wait(
         name=name,
         pointer=fields.pointer,
         comment=fields.text("Comment"),
-        query_language="JSONPath",
+        query_language=fields.language,
         next=read_next(fields),
         input_path=fields.path("InputPath", WHOLE),
         output_path=fields.path("OutputPath", WHOLE),
-        seconds=fields.integer("Seconds"),
+        seconds=fields.whole("Seconds", spelled=True),
         seconds_path=fields.definite_path("SecondsPath"),
         timestamp=timestamp,
         timestamp_path=fields.definite_path("TimestampPath"),
+        output=fields.query_template("Output") if fields.queries else None,
+        assign=read_assign(fields),
     )

@@ -5,11 +5,16 @@ from __future__ import annotations
 from orchestrator.asl.document import Json, show
 from orchestrator.asl.errors import RUNTIME, StateFailure
 from orchestrator.asl.paths import Path
+from orchestrator.asl.query_templates import Queried, QueryTemplate
+from orchestrator.asl.spelling import number_in
 from orchestrator.asl.states import Map
-from orchestrator.execution import dataflow
+from orchestrator.asl.states.fields import JSONATA, MOST_SECONDS
+from orchestrator.execution import dataflow, queries
 from orchestrator.execution.failure import leave
 from orchestrator.execution.fork import Terms, open_fork
 from orchestrator.execution.payload import Payload
+from orchestrator.execution.quantity import number, whole
+from orchestrator.execution.queries import Known, QueryFailed
 from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import Transition
 
@@ -32,22 +37,40 @@ def again(
     """Return the inputs and items of some iterations, as `enter` made them."""
     given = dataflow.effective_input(transition, thread, state)
     found = _items(transition, thread, state, given)
+    if len(found) < places.stop:
+        raise StateFailure(RUNTIME, "The items are not those with which the state began.")
     items = [Payload.of(found[place]) for place in places]
     return _inputs(transition, thread, state, given, items, places.start), items
 
 
 def resume(transition: Transition, thread: Thread, state: Map, result: Payload) -> None:
     """Leave with the outputs of the iterations, by index."""
-    output = dataflow.output(transition, thread, state, result)
-    leave(transition, thread, state, output, state.next)
+    output, assigned = dataflow.finished(transition, thread, state, result)
+    leave(transition, thread, state, output, state.next, assigned)
 
 
 def _items(transition: Transition, thread: Thread, state: Map, given: Payload) -> list[Json]:
+    if state.query_language == JSONATA:
+        return _queried_items(transition, thread, state, given)
     path = state.items_path
-    items = path.read(given.value, transition.context(thread))
+    items = dataflow.read(transition, thread, path, given)
     if not isinstance(items, list):
         text = path.text[1:] if path.text.startswith("$$") else path.text
         raise StateFailure(RUNTIME, f'Reference path "{text}" must point to array.')
+    return items
+
+
+def _queried_items(
+    transition: Transition, thread: Thread, state: Map, given: Payload
+) -> list[Json]:
+    items = given.value
+    if state.items is not None:
+        known = Known(again=True)
+        items = queries.rendered(transition, thread, state.items, known)
+        if not isinstance(items, list) and isinstance(state.items.part, Queried):
+            raise queries.unexpected(state.items.part, "array", items)
+    if not isinstance(items, list):
+        raise QueryFailed(f"Map state input must be an array but was: {show(items)}")
     return items
 
 
@@ -63,10 +86,15 @@ def _inputs(
     if selector is None:
         return items
     inputs: list[Payload] = []
+    seen = transition.variables(thread)
     for index, item in enumerate(items, first):
-        context = transition.context(thread, (index, item))
-        draw = transition.draw(f"ItemSelector/{index}")
-        selected = Payload.of(selector.render(given.value, context, draw))
+        if isinstance(selector, QueryTemplate):
+            known = Known(item=(index, item), again=True)
+            selected = Payload.of(queries.rendered(transition, thread, selector, known))
+        else:
+            context = transition.context(thread, (index, item))
+            draw = transition.draw(f"ItemSelector/{index}")
+            selected = Payload.of(selector.render(given.value, context, draw, seen))
         dataflow.check_size(transition, selected, state.name)
         inputs.append(selected)
     return inputs
@@ -77,10 +105,19 @@ def _inputs(
 
 def _terms(transition: Transition, thread: Thread, state: Map, given: Payload) -> Terms:
     def read(path: Path | None) -> Json:
-        return None if path is None else path.read(given.value, transition.context(thread))
+        return None if path is None else dataflow.read(transition, thread, path, given)
 
-    concurrency, count = state.max_concurrency, state.tolerated_failure_count
-    percentage = state.tolerated_failure_percentage
+    concurrency = whole(transition, thread, state.max_concurrency, "MaxConcurrency", _NATURAL) or 0
+    count = whole(
+        transition, thread, state.tolerated_failure_count, "ToleratedFailureCount", _NATURAL
+    )
+    percentage = number(
+        transition,
+        thread,
+        state.tolerated_failure_percentage,
+        "ToleratedFailurePercentage",
+        (0, 100),
+    )
     if state.max_concurrency_path is not None:
         path = state.max_concurrency_path
         concurrency = _natural(read(path), path, "MaxConcurrency")
@@ -93,7 +130,12 @@ def _terms(transition: Transition, thread: Thread, state: Map, given: Payload) -
     return Terms(concurrency, count, percentage)
 
 
+_NATURAL = (0, MOST_SECONDS)
+
+
 def _natural(value: Json, path: Path, field: str) -> int:
+    if isinstance(value, str):
+        value = number_in(value) or value
     if isinstance(value, bool) or not isinstance(value, int):
         raise _unusable(field, value, path, "integer")
     if value < 0:
@@ -102,6 +144,8 @@ def _natural(value: Json, path: Path, field: str) -> int:
 
 
 def _percentage(value: Json, path: Path) -> float:
+    if isinstance(value, str):
+        value = number_in(value) or value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _unusable("ToleratedFailurePercentage", value, path, "number")
     if not 0 <= value <= 100:  # noqa: PLR2004  # per cent

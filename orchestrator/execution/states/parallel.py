@@ -32,5 +32,5 @@ def _given(transition: Transition, thread: Thread, state: Parallel) -> Payload:
 
 def resume(transition: Transition, thread: Thread, state: Parallel, result: Payload) -> None:
     """Leave with the outputs of the branches, in their order."""
-    output = dataflow.output(transition, thread, state, result)
-    leave(transition, thread, state, output, state.next)
+    output, assigned = dataflow.finished(transition, thread, state, result)
+    leave(transition, thread, state, output, state.next, assigned)

@@ -16,4 +16,6 @@ def enter(transition: Transition, thread: Thread, state: Pass) -> None:
     result = dataflow.parameters(transition, thread, state, given)
     if state.result is not MISSING:
         result = Payload.of(state.result)
-    leave(transition, thread, state, dataflow.output(transition, thread, state, result), state.next)
+    assigned = dataflow.assigned(transition, thread, state.assign, result)
+    output = dataflow.output(transition, thread, state, result)
+    leave(transition, thread, state, output, state.next, assigned)

@@ -26,6 +26,7 @@ from orchestrator.execution.failure import leave, meet
 from orchestrator.execution.frame import RestsOn
 from orchestrator.execution.history import Detail
 from orchestrator.execution.payload import Payload
+from orchestrator.execution.quantity import whole
 from orchestrator.execution.setback import OutputTooLarge, Setback, bounded
 from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import Transition
@@ -52,10 +53,7 @@ def enter(transition: Transition, thread: Thread, state: Task) -> None:
     given = dataflow.effective_input(transition, thread, state)
     parameters = dataflow.parameters(transition, thread, state, given)
     dataflow.check_size(transition, parameters, state.name)
-    timeout = _seconds(transition, thread, given, state.timeout_seconds, state.timeout_seconds_path)
-    heartbeat = _seconds(
-        transition, thread, given, state.heartbeat_seconds, state.heartbeat_seconds_path
-    )
+    timeout, heartbeat = _limits(transition, thread, state, given)
     task = frame.Task(
         resource=served.served_by(transition, state, parameters),
         token=token,
@@ -101,12 +99,23 @@ def resume(
 # ---------------------------------------------------------------------------------- scheduling
 
 
-def _seconds(
-    transition: Transition, thread: Thread, given: Payload, seconds: int | None, path: Path | None
-) -> int | None:
-    if path is None:
-        return seconds
-    value = path.read(given.value, transition.context(thread))
+def _limits(
+    transition: Transition, thread: Thread, state: Task, given: Payload
+) -> tuple[int | None, int | None]:
+    """Return TimeoutSeconds and HeartbeatSeconds."""
+    timeout, heartbeat = state.timeout_seconds, state.heartbeat_seconds
+    if state.timeout_seconds_path is not None:
+        timeout = _seconds(transition, thread, given, state.timeout_seconds_path)
+    if state.heartbeat_seconds_path is not None:
+        heartbeat = _seconds(transition, thread, given, state.heartbeat_seconds_path)
+    return (
+        whole(transition, thread, timeout, "TimeoutSeconds", (1, MOST_SECONDS)),
+        whole(transition, thread, heartbeat, "HeartbeatSeconds", (1, MOST_SECONDS)),
+    )
+
+
+def _seconds(transition: Transition, thread: Thread, given: Payload, path: Path) -> int:
+    value = dataflow.read(transition, thread, path, given)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MOST_SECONDS:
@@ -126,9 +135,9 @@ def _key(transition: Transition, thread: Thread) -> str:
 def _role(transition: Transition, thread: Thread, state: Task, given: Payload) -> str | None:
     if state.credentials is None:
         return None
-    credentials = state.credentials.render(
-        given.value, transition.context(thread), transition.draw("Credentials")
-    )
+    credentials = dataflow.rendered(
+        transition, thread, state.credentials, given, "Credentials"
+    ).value
     role: Json = credentials.get("RoleArn") if isinstance(credentials, dict) else None
     return role if isinstance(role, str) else None
 
@@ -167,8 +176,8 @@ def _answered(
 
 def _take(transition: Transition, thread: Thread, state: Task, result: Payload) -> None:
     attempt.record_succeeded(transition, thread, state.resource, result)
-    output = dataflow.output(transition, thread, state, result)
-    leave(transition, thread, state, output, state.next)
+    output, assigned = dataflow.finished(transition, thread, state, result)
+    leave(transition, thread, state, output, state.next, assigned)
 
 
 def _refused(transition: Transition, resource: Resource, result: Payload) -> Failure | None:

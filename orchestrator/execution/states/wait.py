@@ -6,12 +6,16 @@ from datetime import UTC, datetime, timedelta
 
 from orchestrator.asl.document import Json, show
 from orchestrator.asl.errors import RUNTIME, StateFailure
+from orchestrator.asl.jsonata import Query
 from orchestrator.asl.paths import Path, PathNotFound
 from orchestrator.asl.states import Wait
+from orchestrator.asl.states.fields import MOST_SECONDS
 from orchestrator.asl.timestamps import nanoseconds
-from orchestrator.execution import dataflow
+from orchestrator.execution import dataflow, queries
 from orchestrator.execution.failure import leave
 from orchestrator.execution.payload import Payload
+from orchestrator.execution.quantity import whole
+from orchestrator.execution.queries import QueryFailed
 from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import Transition
 
@@ -23,8 +27,9 @@ def enter(transition: Transition, thread: Thread, state: Wait) -> None:
     given = dataflow.effective_input(transition, thread, state)
     wake_at = _moment(transition, thread, state, given)
     if wake_at is None or wake_at <= transition.now:
+        assigned = dataflow.assigned(transition, thread, state.assign, given)
         output = dataflow.passed_on(transition, thread, state, given)
-        leave(transition, thread, state, output, state.next)
+        leave(transition, thread, state, output, state.next, assigned)
     else:
         thread.rest_on_clock(wake_at)
 
@@ -32,7 +37,8 @@ def enter(transition: Transition, thread: Thread, state: Wait) -> None:
 def _moment(transition: Transition, thread: Thread, state: Wait, given: Payload) -> datetime | None:
     """Return the moment to wait for; None if it is past."""
     entered_at = thread.entered_at or transition.now
-    seconds, timestamp = state.seconds or 0, state.timestamp
+    seconds = whole(transition, thread, state.seconds, "Seconds", (0, MOST_SECONDS)) or 0
+    timestamp = _timestamp(transition, thread, state)
     if state.seconds_path is not None:
         value = _read(transition, thread, given, state.seconds_path, "SecondsPath")
         seconds = _whole_seconds(state.seconds_path, value)
@@ -51,12 +57,25 @@ def _moment(transition: Transition, thread: Thread, state: Wait, given: Payload)
     return None if delay <= 0 else entered_at + timedelta(microseconds=delay)
 
 
+def _timestamp(transition: Transition, thread: Thread, state: Wait) -> str | None:
+    if not isinstance(state.timestamp, Query):
+        return state.timestamp
+    found = queries.text(transition, thread, state.timestamp, "Timestamp")
+    if nanoseconds(found) is None:
+        cause = (
+            "The Timestamp field cannot be parsed as an ISO-8601 extended offset date-time format"
+            f" string: {found}"
+        )
+        raise QueryFailed(cause, "Timestamp", used=True)
+    return found
+
+
 _NO_TIMESTAMP = "does not reference a valid ISO-8601 extended offset date-time format string"
 
 
 def _read(transition: Transition, thread: Thread, given: Payload, path: Path, field: str) -> Json:
     try:
-        return path.read(given.value, transition.context(thread))
+        return dataflow.read(transition, thread, path, given)
     except PathNotFound:
         raise StateFailure(
             RUNTIME, f"The {field} parameter does not reference an input value: {path.text}"
