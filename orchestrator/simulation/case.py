@@ -101,6 +101,8 @@ class Case:
         match self.manners[state]:
             case Manner.HANGING:
                 return Hangs()
+            case Manner.SILENT if self.exact:
+                return Hangs()  # were it to return, who comes first would matter
             case Manner.DEADLY:
                 return Kills(seconds)
             case Manner.SUICIDAL if delivery <= chance.whole(1, 3):
@@ -117,7 +119,7 @@ class Case:
 
 def shaped(chance: Chance, depth: int) -> Json:
     """Draw what every state of these machines can work with: `a` holds more of the same."""
-    count = chance.whole(9, 11) if depth == 1 and chance.happens(0.1) else chance.whole(0, 3)
+    count = chance.whole(9, 11) if depth == 1 and chance.happens(0.2) else chance.whole(0, 3)
     items: list[Json] = [
         shaped(chance, depth - 1) if depth else chance.whole(0, 9) for _ in range(count)
     ]

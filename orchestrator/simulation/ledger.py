@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -45,11 +46,11 @@ class Ledger:
     _leases: dict[str, _Lease] = field(default_factory=dict)
     _by_token: dict[str, list[Run]] = field(default_factory=dict)
 
-    def claimed(self, claim: Claim, now: datetime) -> str | None:
-        """Note a claim; return what is wrong with it."""
+    def claimed(self, claim: Claim, now: datetime, buried: Callable[[str], bool]) -> str | None:
+        """Note a claim; return what is wrong with it. `buried`: whose leases count no more."""
         wrong = None
         held = self._leases.get(claim.token)
-        if held is not None and held.until > now:
+        if held is not None and held.until > now and not buried(held.worker):
             wrong = f"{claim.worker} claims what {held.worker} holds until {held.until}"
         until = claim.task.lease_until
         if until is None or claim.task.claimed_by != claim.worker:

@@ -45,8 +45,8 @@ def draw_case(chance: Chance, limits: Limits) -> Case:
     exact = chance.happens(0.6) and limits.history_events is None
     maker = _Maker(chance, exact=exact)
     machine = maker.branch(chance.whole(0, 2))
-    if not exact and chance.happens(0.2):
-        machine["TimeoutSeconds"] = chance.whole(5, 60)
+    if not exact and chance.happens(0.3):
+        machine["TimeoutSeconds"] = chance.whole(3, 30)
     return Case(
         text=document.write(machine),
         input=shaped(chance, 2),
@@ -160,7 +160,7 @@ class _Maker:
         if manner is Manner.HANGING:
             state["TimeoutSeconds"] = self.chance.whole(5, 8)
         if manner is Manner.SILENT:
-            state["HeartbeatSeconds"] = 3
+            state["HeartbeatSeconds"] = 2
         if manner is not Manner.FAILING and self.chance.happens(0.15):
             self._once(state, later)
         elif not self.exact:
@@ -181,10 +181,10 @@ class _Maker:
     def _wilder(self, state: State) -> None:
         if self.chance.happens(0.3):
             state["Resource"] = LAMBDA
-        if self.chance.happens(0.3):
-            state.setdefault("TimeoutSeconds", self.chance.whole(4, 20))
+        if self.chance.happens(0.5):
+            state.setdefault("TimeoutSeconds", self.chance.whole(3, 9))
         if self.chance.happens(0.4):
-            state["HeartbeatSeconds"] = 3
+            state["HeartbeatSeconds"] = 2
 
     def _choice(self, _name: str, state: State, _depth: int, later: list[str]) -> None:
         rules: list[Json] = [

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
+from orchestrator.asl.definition import Parsed
 from orchestrator.asl.limits import Limits
 from orchestrator.engine import Engine, Surroundings
 from orchestrator.simulation.bells import Broker, ProcessBell
+from orchestrator.simulation.lives import Lives
 from orchestrator.simulation.world import Process, World
-from orchestrator.store import Store
+from orchestrator.store import Lifeline, Report, Store, StoreUnavailable, WorkerKind
 from orchestrator.store.simulated import SimulatedDatabase
 
 LEASE_SECONDS: Final = 10.0
+BEAT_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,10 @@ class Deployment:
     database: SimulatedDatabase
     broker: Broker
     limits: Limits
+    parse: Callable[[str, Limits], Parsed]
+    lives: Lives
+    beating: bool
+    """Whether processes say that they live, and the dead are buried."""
     wake: Callable[[datetime], None]
     """Tells whoever schedules that a moment was set."""
 
@@ -34,6 +42,9 @@ class Parts:
     """A process's own."""
 
     process: Process
+    name: str
+    """Of this life of the process."""
+    lifeline: Lifeline
     store: Store
     engine: Engine
     bell: ProcessBell
@@ -42,12 +53,13 @@ class Parts:
     def of(cls, deployment: Deployment, process: Process) -> Parts:
         """Make them anew, as a process does that starts."""
         world = deployment.world
-        store = deployment.database.store(deployment.limits, LEASE_SECONDS)
+        store = deployment.database.store(deployment.limits, LEASE_SECONDS, deployment.lives)
         bell = ProcessBell(process, deployment.broker)
         surroundings = Surroundings(
             random_bytes=process.random_bytes,
             milliseconds=lambda: world.microseconds() // 1_000,
             monotonic=world.monotonic,
+            parse=deployment.parse,
         )
         engine = Engine(
             store,
@@ -56,4 +68,14 @@ class Parts:
             wake=deployment.wake,
             surroundings=surroundings,
         )
-        return cls(process, store, engine, bell)
+        name = f"{process.name}.{process.life}"
+        deployment.lives.born(name, process)
+        return cls(process, name, store.lifeline(name), store, engine, bell)
+
+    def beat(self, kind: WorkerKind, failed: Callable[[], None]) -> None:
+        """Say again and again that the process lives."""
+        try:
+            self.lifeline.beat(Report(kind))
+        except StoreUnavailable:
+            failed()
+        self.process.later(BEAT_SECONDS, partial(self.beat, kind, failed))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ from orchestrator.simulation.case import Case
 from orchestrator.simulation.chance import Chance
 from orchestrator.simulation.checks import Story
 from orchestrator.simulation.door import Call, Doors, another_input
+from orchestrator.simulation.lives import Lives
 from orchestrator.simulation.machines import draw_case, draw_limits
 from orchestrator.simulation.model import Ending, Model
 from orchestrator.simulation.parts import LEASE_SECONDS, Deployment
@@ -158,7 +159,16 @@ class _Bench:
         self._database.empty()
         limits = draw_limits(chance)
         schedulers = Schedulers(world)
-        deployment = Deployment(world, self._database, Broker(world), limits, schedulers.wake)
+        deployment = Deployment(
+            world=world,
+            database=self._database,
+            broker=Broker(world),
+            limits=limits,
+            lives=Lives(),
+            beating=chance.happens(0.25),
+            parse=lru_cache(maxsize=None)(definition.parse),
+            wake=schedulers.wake,
+        )
         observer = self._database.store(limits, LEASE_SECONDS)
         run = _Run(world, deployment, schedulers, observer)
         run.go()
@@ -171,6 +181,7 @@ def _rates(chance: Chance) -> Rates:
         overtaken=chance.one_of((0.0, 0.1, 0.3, 0.6)),
         killed=chance.one_of((0.0, 0.005, 0.02, 0.05)),
         cut=chance.one_of((0.0, 0.01, 0.05)),
+        drained=chance.one_of((0.0, 0.0, 0.1)),
         bell_lost=chance.one_of((0.0, 0.1, 0.5, 1.0)),
         bell_doubled=chance.one_of((0.0, 0.3)),
         bell_seconds=chance.one_of((0.01, 0.5, 3.0)),
@@ -191,6 +202,8 @@ class _Run:
         self._cases: dict[str, Case] = {}
         self._machines: dict[str, Machine] = {}
         self._calls: list[Call] = []
+        self._ended: set[int] = set()
+        """Executions without frames: they have ended, once and for all."""
         self._processes = [
             *(self._worker(n, deployment) for n in range(world.chance.whole(1, 3))),
             *(
@@ -208,9 +221,10 @@ class _Run:
             processes=self._processes,
             workers=self._workers,
             doors=self._doors,
+            ended=self._ended,
             stops=world.chance.happens(0.25),
         )
-        for n in range(world.chance.whole(1, 3)):
+        for n in range(world.chance.whole(1, 4)):
             self._plan(f"m{n}", draw_case(world.chance, deployment.limits))
 
     def _worker(self, number: int, deployment: Deployment) -> Process:
@@ -251,9 +265,9 @@ class _Run:
         """Run until everything has ended, and judge it."""
         world = self._world
         for process in self._processes:
-            world.later(world.chance.one_of((0.0, 0.0, 1.0, 4.0)), process.start)
+            world.later(world.chance.one_of((0.0, 0.0, 1.0, 4.0, 8.0)), process.start)
         world.later(0.5, self._troubles.begin)
-        calm_at = int(world.chance.between(6.0, 40.0) * SECOND)
+        calm_at = int(world.chance.between(6.0, 30.0) * SECOND)
         steps = 0
         while not world.faults and world.go_on():
             steps += 1
@@ -282,9 +296,11 @@ class _Run:
             return ["not all are started"]
         open_now = []
         for name, number in started.items():
-            execution = self._observer.execution(number)
-            if execution is None or execution.ended_at is None:
-                open_now.append(f"{name}: {self._observer.frames(number)}")
+            frames = [] if number in self._ended else self._observer.frames(number)
+            if frames:
+                open_now.append(f"{name}: {frames}")
+            else:
+                self._ended.add(number)
         return open_now
 
     # -- the judgement ---------------------------------------------------------------------------

@@ -30,6 +30,8 @@ class Sometimes(StrEnum):
     QUEUE_ASSIGNED = "a task waited for its first worker"
     # -- claims
     LAPSED = "a lease lapsed"
+    BURIED = "a process was found dead by its lock, before its leases were over"
+    LONELY = "a task that was lost twice ran alone"
     LOST_AT_RENEWAL = "a renewal told a worker that its claim was lost"
     LOST_AT_HEARTBEAT = "a heartbeat told a handler that its claim was lost"
     GIVEN_BACK = "a draining worker gave a task back"

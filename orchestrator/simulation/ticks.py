@@ -8,14 +8,16 @@ from typing import Final
 
 from orchestrator.engine import Handled, Outcome
 from orchestrator.execution.events import Event, MomentDue
-from orchestrator.simulation.parts import Deployment, Parts
+from orchestrator.liveness import BEATS_TRUSTED_SECONDS
+from orchestrator.simulation.case import QUEUES
+from orchestrator.simulation.parts import LEASE_SECONDS, Deployment, Parts
 from orchestrator.simulation.sometimes import Sometimes
 from orchestrator.simulation.world import Process, World
-from orchestrator.store import StoreUnavailable
+from orchestrator.store import StoreUnavailable, WorkerKind
 
 DUE_BATCH: Final = 200
 SWEEP_BATCH: Final = 500
-PAUSE_SECONDS: Final = 8.0
+PAUSE_SECONDS: Final = 12.0
 
 
 class Ticks:
@@ -24,25 +26,42 @@ class Ticks:
     def __init__(self, process: Process, deployment: Deployment) -> None:
         self.process = process
         self._world = process.world
+        self._broker = deployment.broker
+        self._beating = deployment.beating
+        self._blind_since = self._world.monotonic()
         self._parts = Parts.of(deployment, process)
 
     def begin(self) -> None:
         """Tick again and again."""
+        if self._beating:
+            self._parts.beat(WorkerKind.SCHEDULER, self._lose_sight)
+        self._tick()
+
+    def _tick(self) -> None:
         try:
             self._due()
             self._lapse()
             self._ring()
         except StoreUnavailable:
-            self.process.later(1.0, self.begin)
+            self._lose_sight()
+            self.process.later(1.0, self._tick)
         else:
-            self.process.later(self._world.chance.between(0.5, 1.0) * PAUSE_SECONDS, self.begin)
+            self.process.later(self._world.chance.between(0.5, 1.0) * PAUSE_SECONDS, self._tick)
 
     def look(self) -> None:
         """Take what is due to its execution: somebody has said that it is time."""
         try:
             self._due()
         except StoreUnavailable:
+            self._lose_sight()
             self.process.later(1.0, self.look)
+
+    def _lose_sight(self) -> None:
+        """Call nobody lost for a while: whoever was away may have been so together with others."""
+        self._blind_since = self._world.monotonic()
+
+    def _sees(self, seconds: float) -> bool:
+        return self._world.monotonic() - self._blind_since >= seconds
 
     def _due(self) -> None:
         moments = self._parts.store.due(DUE_BATCH)
@@ -51,6 +70,9 @@ class Ticks:
             if found and self.process.name not in found:
                 self._world.count(Sometimes.SAME_MOMENT)
             found.add(self.process.name)
+        if moments and self._world.chance.happens(0.5):
+            for queue in dict.fromkeys(QUEUES.values()):
+                self._broker.deliver_now(queue)
         for handled in self._handled(moments):
             self._note(handled)
 
@@ -66,7 +88,13 @@ class Ticks:
             self._world.count(Sometimes.TIMER_LOST)
 
     def _lapse(self) -> None:
-        lapses = self._parts.store.lapse(SWEEP_BATCH)
+        name = self._parts.name if self._beating else None
+        if self._beating and self._sees(BEATS_TRUSTED_SECONDS):
+            for dead in self._parts.store.bury(name):
+                self._world.count(Sometimes.BURIED)
+                self._world.say(self.process.name, f"{dead} is dead")
+        leases = self._sees(LEASE_SECONDS)
+        lapses = self._parts.store.lapse(SWEEP_BATCH, by=name, leases=leases)
         for queue, tasks in lapses.given_back.items():
             self._world.say(self.process.name, f"{tasks} leases of {queue} lapse")
             self._world.count(Sometimes.LAPSED)

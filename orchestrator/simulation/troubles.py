@@ -28,6 +28,8 @@ class Troubles:
     processes: Sequence[Process]
     workers: dict[Process, Worker]
     doors: Doors
+    ended: set[int]
+    """Executions that are known to have ended."""
     stops: bool
     """Whether executions are stopped by hand."""
     over: bool = False
@@ -59,7 +61,8 @@ class Troubles:
         self.world.kill(self.world.chance.one_of(self.processes))
 
     def _freeze(self) -> None:
-        process = self.world.chance.one_of(self.processes)
+        some = list(self.workers) if self.world.chance.happens(0.5) else self.processes
+        process = self.world.chance.one_of(some or self.processes)
         self.world.freeze(process, self.world.chance.one_of((1.0, 5.0, 15.0, 30.0)))
 
     def _jump(self) -> None:
@@ -148,12 +151,14 @@ class Troubles:
         """Blame the world for executions that nothing will ever wake."""
         for name, execution in self.world.ledger.started.items():
             frames = self._frames(execution)
+            if not frames:
+                self.ended.add(execution)
             for frame in frames:
                 if not _wakes(frame, frames):
                     self.world.blame(f"nothing wakes {name}{frame.id}: {frame}")
 
     def _frames(self, execution: int) -> list[Frame]:
-        return self.store.frames(execution)
+        return [] if execution in self.ended else self.store.frames(execution)
 
 
 def _wakes(frame: Frame, frames: Sequence[Frame]) -> bool:

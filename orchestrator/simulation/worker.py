@@ -28,10 +28,10 @@ from orchestrator.simulation.ledger import Run
 from orchestrator.simulation.parts import LEASE_SECONDS, Deployment, Parts
 from orchestrator.simulation.sometimes import Sometimes
 from orchestrator.simulation.world import Killed, Process
-from orchestrator.store import Announcement, Claim, StoreUnavailable
+from orchestrator.store import LONELY_FROM, Announcement, Claim, StoreUnavailable, WorkerKind
 
 SLOTS: Final = 2
-LOOK_SECONDS: Final = 6.0
+LOOK_SECONDS: Final = 10.0
 MOST_FAILURES: Final = 3
 MOST_HANGING: Final = 40
 """How often a hung handler is looked after before its slot is given up."""
@@ -76,15 +76,19 @@ class Worker:
         self._cases = cases
         """By the machine's name."""
         self._broker = deployment.broker
-        self._name = f"{process.name}.{process.life}"
+        self._name = self._parts.name
+        self._deployment = deployment
         self._claimant = Claimant(self._name, frozenset(QUEUES), AT_MOST_ONCE, LEASE_SECONDS)
         self._held: list[_Held] = []
+        self._announced = False
         self.draining = False
         """Set at any moment, as by a signal: it claims nothing more."""
 
     def begin(self) -> None:
         """Announce what is served, and listen."""
         self._broker.listen(self.process, self)
+        if self._deployment.beating:
+            self._parts.beat(WorkerKind.WORKER, lambda: None)
         self._look()
         self.process.later(LEASE_SECONDS / 3, self._renew)
 
@@ -110,7 +114,9 @@ class Worker:
             for resource, queue in QUEUES.items()
         }
         try:
-            self._parts.store.announce(self._name, served)
+            if not self._announced:
+                self._parts.store.announce(self._name, served)
+                self._announced = True
             waiting = self._parts.store.ready(1.0) if self.free else []
         except StoreUnavailable:
             self.process.later(1.0, self._look)
@@ -154,20 +160,31 @@ class Worker:
                 claim = self._claim(queue)
 
     def _claim(self, queue: str) -> Claim | None:
-        if self.draining:
+        if self.draining or any(is_lonely(one.claim) for one in self._held):
             return None
         served = [resource for resource, one in QUEUES.items() if one == queue]
         try:
             claims = self._parts.store.claim(
-                self._name, [queue], served, limit=1, at_most_once=AT_MOST_ONCE
+                self._name,
+                [queue],
+                served,
+                limit=1,
+                at_most_once=AT_MOST_ONCE,
+                lost_to=LONELY_FROM - 1 if self._held else None,
             )
         except StoreUnavailable:
             return None
+        if claims and self._world.chance.happens(self._world.rates.drained):
+            self.draining = True
+            self.process.later(1.0, self.drain)
         return self._kept(claims[0]) if claims else None
+
+    def _buried(self, worker: str) -> bool:
+        return self._deployment.beating and self._deployment.lives.is_free(worker)
 
     def _kept(self, claim: Claim) -> Claim | None:
         """Note a claim; a worker that is ending gives it back."""
-        wrong = self._world.ledger.claimed(claim, self._world.latest())
+        wrong = self._world.ledger.claimed(claim, self._world.latest(), self._buried)
         if wrong is not None:
             self._world.blame(wrong)
         self._world.say(self._name, f"claims {_named(claim)}")
@@ -191,6 +208,7 @@ class Worker:
         run, wrong = self._world.ledger.began(claim)
         if wrong is not None:
             self._world.blame(wrong)
+        self._look_for_company(claim)
         started_at = self._parts.store.now()
         case = self._cases[claim.machine]
         deed = case.deed(claim.state, claim.arguments.value, claim.attempt, claim.delivery)
@@ -203,6 +221,12 @@ class Worker:
         event = _event(claim, report, started_at)
         claimant = None if self.draining else self._claimant
         return (yield from self._hand_in(held, run, Arrival(event, claimant, view)))
+
+    def _look_for_company(self, claim: Claim) -> None:
+        if is_lonely(claim):
+            self._world.count(Sometimes.LONELY)
+            if len(self._held) > 1:
+                self._world.blame(f"{_named(claim)} was lost twice and does not run alone")
 
     def _spend(self, held: _Held, deed: Deed, *, beats: bool) -> Pauses:
         """Let the time pass that a deed takes."""
@@ -282,6 +306,11 @@ class Worker:
                 world.count(Sometimes.FROZEN_FENCED)
         elif not self.draining:
             world.count(Sometimes.INLINE_ORPHANED)
+
+
+def is_lonely(claim: Claim) -> bool:
+    """Tell whether a claim is of a task that was lost as often as makes it run alone."""
+    return claim.delivery > LONELY_FROM
 
 
 def _named(claim: Claim) -> str:

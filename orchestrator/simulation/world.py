@@ -40,6 +40,8 @@ class Rates:
     overtaken: float = 0.0
     killed: float = 0.0
     cut: float = 0.0
+    drained: float = 0.0
+    """Per claim: its worker is told to end."""
     bell_lost: float = 0.0
     """Per bell."""
     bell_doubled: float = 0.0

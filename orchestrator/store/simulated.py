@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -15,6 +16,7 @@ from sqlalchemy import Engine, delete
 from sqlalchemy.engine import make_url
 
 from orchestrator.asl.limits import Limits
+from orchestrator.store.alive import Locks
 from orchestrator.store.database import Connecting, Surroundings, sqlite_engines
 from orchestrator.store.schema import migrate
 from orchestrator.store.store import Store
@@ -123,13 +125,13 @@ class SimulatedDatabase:
         )
         self._surroundings = Surroundings(microseconds, monotonic, lambda: self._engines)
 
-    def store(self, limits: Limits, lease_seconds: float) -> Store:
+    def store(self, limits: Limits, lease_seconds: float, locks: Locks | None = None) -> Store:
         """Make the store of one more process."""
         return Store(
             self._url,
             limits=limits,
             lease_seconds=lease_seconds,
-            surroundings=self._surroundings,
+            surroundings=replace(self._surroundings, locks=locks),
         )
 
     def empty(self) -> None:
