@@ -242,8 +242,11 @@ def ends_the_worker(exception: BaseException) -> bool:
     """Tell whether an exception asks the process to end, rather than being a failure of its task.
 
     `sys.exit()` in a handler is a failure; KeyboardInterrupt and the subclasses of SystemExit by
-    which pools end their processes are not the handler's.
+    which pools end their processes are not the handler's. They come to the main thread: in another
+    one only the handler can have raised them, and nobody would hear of the end of its thread.
     """
+    if threading.current_thread() is not threading.main_thread():
+        return False
     if isinstance(exception, SystemExit):
         return type(exception) is not SystemExit
     return isinstance(exception, KeyboardInterrupt)

@@ -15,7 +15,7 @@ from typing import Final
 
 import structlog
 
-from orchestrator.store import Lifeline, Report, Store, StoreUnavailable
+from orchestrator.store import Lifeline, Report, Store, StoreUnavailable, TooManyWriters
 
 log = structlog.get_logger(__name__)
 
@@ -49,8 +49,8 @@ class Pulse:
         self._thread = threading.Thread(target=self._run, name="orchestrator pulse", daemon=True)
 
     def start(self) -> None:
-        """Beat for the first time, then go on in a thread."""
-        self._beat()
+        """Beat for the first time, then go on in a thread; raises TooManyWriters."""
+        self._beat(TooManyWriters)
         self._thread.start()
 
     def stop(self) -> None:
@@ -68,13 +68,15 @@ class Pulse:
         while not self._stopping.wait(BEAT_SECONDS):
             self._beat()
 
-    def _beat(self) -> None:
+    def _beat(self, *refusals: type[Exception]) -> None:
         try:
             if self._lifeline is None:
                 self._lifeline = self._store.lifeline(self.process)
             self._lifeline.beat(self._report())
         except StoreUnavailable as reason:
             self._failed(reason)
+        except refusals:
+            raise
         except Exception:  # a message loop: the next beat goes on
             log.exception("a process could not say that it lives", process=self.process)
 

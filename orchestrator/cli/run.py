@@ -17,11 +17,12 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator import main as composition
+from orchestrator.asl import names
 from orchestrator.cli import printing
 from orchestrator.cli.errors import EXIT_FAILED
 from orchestrator.cli.story import Story
 from orchestrator.execution.frame import ExecutionStatus
-from orchestrator.service import Orchestrator, StartedExecution
+from orchestrator.service import Orchestrator, StartedExecution, read_input
 
 LOOK_SECONDS: Final = 0.05
 SILENCE_SECONDS: Final = 2.0
@@ -39,7 +40,14 @@ class Wish:
 
 
 def run_embedded(wish: Wish, modules: Sequence[str], data: Path, json: bool) -> int:
-    """Run an execution to its end and print its output; the exit code."""
+    """Run an execution to its end and print its output; the exit code.
+
+    What is wrong with the names or the input is said before anything is stored.
+    """
+    names.check(wish.machine)
+    if wish.name is not None:
+        names.check(wish.name)
+    read_input(wish.input, composition.limits(composition.settings()))
     with composition.embedded(data, modules) as parts:
         service = parts.service
         service.deploy(wish.machine, wish.definition)

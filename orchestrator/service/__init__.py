@@ -20,6 +20,7 @@ from orchestrator.service.facade import (
     ExecutionDetail,
     Orchestrator,
     StartedExecution,
+    read_input,
 )
 from orchestrator.service.machines import (
     EXPRESS,
@@ -51,4 +52,5 @@ __all__ = [
     "Orchestrator",
     "ServiceError",
     "StartedExecution",
+    "read_input",
 ]

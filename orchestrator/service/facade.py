@@ -84,7 +84,6 @@ class Orchestrator:
         self.callbacks = Callbacks(store, engine, limits)
 
     # -- machines --------------------------------------------------------------------------------
-    # --------------------
 
     def validate_state_machine_definition(self, text: str) -> tuple[Finding, ...]:
         """All findings of a definition, errors and warnings, each with its JSON pointer."""
@@ -106,7 +105,6 @@ class Orchestrator:
         return self._store.machines()
 
     # -- executions ------------------------------------------------------------------------------
-    # --------------------
 
     def start_execution(
         self,
@@ -122,7 +120,7 @@ class Orchestrator:
         MachineIsDeleting, InvalidName, InvalidExecutionInput, ExecutionAlreadyExists.
         """
         name = names.check(name) if name is not None else str(uuid.uuid4())
-        payload = self._read_input(input)
+        payload = read_input(input, self._limits)
         row = self._machine(machine)
         if row.status is MachineStatus.DELETING:
             raise MachineIsDeleting(machine)
@@ -207,11 +205,13 @@ class Orchestrator:
             raise MachineDoesNotExist(name)
         return row
 
-    def _read_input(self, text: str) -> Payload:
-        try:
-            return Payload.of(document.read(text, limits=self._limits))
-        except document.DocumentError as error:
-            raise InvalidExecutionInput(f"Invalid State Machine Execution Input: {error}") from None
+
+def read_input(text: str, limits: Limits = DEFAULT) -> Payload:
+    """The input of an execution, from JSON text; raises InvalidExecutionInput."""
+    try:
+        return Payload.of(document.read(text, limits=limits))
+    except document.DocumentError as error:
+        raise InvalidExecutionInput(f"Invalid State Machine Execution Input: {error}") from None
 
 
 def _nameable(name: str) -> bool:

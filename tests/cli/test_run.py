@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -79,14 +81,14 @@ def test_the_same_name_shows_the_outcome_and_another_input_is_refused(
     assert "was started with another input" in other.err
 
 
-def test_a_wrong_input_leaves_no_execution_behind(call: Call, file: File) -> None:
+def test_a_wrong_input_or_name_leaves_nothing_behind(
+    call: Call, file: File, tmp_path: Path
+) -> None:
     greet = file("greet.asl.json", PASSES)
     assert call("run", greet, "--name", "g", "--input", "NaN").code == 2
     assert call("run", greet, "--name", "a b").code == 2
-    assert (
-        call("list", "--json", "--database-url", "sqlite:///.orchestrator/orchestrator.db").json
-        == []
-    )
+    assert call("run", file("no machine.json", PASSES)).code == 2
+    assert not (tmp_path / ".orchestrator").exists()
 
 
 def test_handlers_are_looked_for_in_the_working_directory(call: Call, file: File) -> None:
@@ -185,3 +187,33 @@ def test_ctrl_c_says_how_to_go_on(file: File, tmp_path: Path, text: str) -> None
     assert (process.returncode, out) == (1, "")
     assert "interrupted; the same command with --name r --data kept goes on" in err
     assert TRACEBACK not in err
+
+
+def test_ctrl_c_while_the_command_is_still_read_is_no_traceback(file: File, tmp_path: Path) -> None:
+    file("typer.py", "raise KeyboardInterrupt")  # whatever is imported at that moment
+    command = [sys.executable, "-m", "orchestrator", "list"]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
+def test_the_fifth_process_on_one_folder_is_told_so_in_a_sentence(
+    call: Call, file: File, tmp_path: Path
+) -> None:
+    data = tmp_path / "shared"
+    data.mkdir()
+    database = data / "orchestrator.db"
+    greet = file("greet.asl.json", PASSES)
+    assert call("run", greet, "--data", data).code == 0
+    with ExitStack() as others:
+        for number in range(1, 5):
+            slot = others.enter_context(
+                database.with_name(f"{database.name}.writer-{number}").open("ab")
+            )
+            fcntl.flock(slot, fcntl.LOCK_EX)
+        url = f"sqlite:///{database}"
+        for command in (("run", greet, "--data", data), ("scheduler", "--database-url", url)):
+            answer = call(*command)
+            assert (answer.code, answer.out) == (1, "")
+            assert answer.err.startswith("orchestrator: 4 processes write to")
+            assert answer.err.count("\n") == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -205,6 +206,16 @@ def test_what_ends_the_worker_is_no_failure_of_the_task(exception: type[BaseExce
 
     with pytest.raises(exception):
         run(charge, {})
+
+
+@pytest.mark.parametrize("exception", [KeyboardInterrupt, WorkerShutdown])
+def test_in_a_thread_nothing_but_the_task_can_be_ended(exception: type[BaseException]) -> None:
+    def charge() -> None:
+        raise exception("enough")
+
+    with ThreadPoolExecutor(1) as thread:
+        outcome = thread.submit(run, charge, {}).result()
+    assert outcome == Failed(exception.__name__, "enough")
 
 
 @pytest.mark.parametrize(
