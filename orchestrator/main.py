@@ -19,7 +19,15 @@ from orchestrator import logs
 from orchestrator import settings as environment
 from orchestrator import store as database
 from orchestrator.asl.limits import DEFAULT, STRICT_AWS, Limits
-from orchestrator.engine import Bell, Engine, Silence, UnreadableRevision
+from orchestrator.engine import (
+    Bell,
+    Engine,
+    Mocks,
+    Silence,
+    TellingBell,
+    UnreadableRevision,
+    no_mocks,
+)
 from orchestrator.execution.frame import Scope
 from orchestrator.service import Orchestrator
 from orchestrator.settings import Settings, WrongSetting
@@ -103,6 +111,7 @@ def build(
     settings: Settings,
     bell: Bell | None = None,
     wake: Callable[[datetime], None] = lambda _at: None,
+    mocks: Mocks = no_mocks,
 ) -> Parts:
     """The parts of a process; `bell` defaults to Celery's where a broker is set."""
     logs.configure(settings.log_level)
@@ -111,8 +120,8 @@ def build(
     store = Store(
         settings.database_url, limits=bounds, scope=scope, lease_seconds=settings.lease_seconds
     )
-    bell = bell or _bell(settings)
-    engine = Engine(store, bell, limits=bounds, scope=scope, wake=wake)
+    bell = TellingBell(bell or _bell(settings), store)
+    engine = Engine(store, bell, limits=bounds, scope=scope, wake=wake, mocks=mocks)
     service = Orchestrator(store, engine, limits=bounds, scope=scope)
     return Parts(settings, store, bell, engine, service)
 
@@ -141,12 +150,14 @@ class _Waker:
             self.scheduler.poke(at)
 
 
-def scheduler(settings: Settings, bell: Bell | None = None) -> tuple[Parts, Scheduler]:
+def scheduler(
+    settings: Settings, bell: Bell | None = None, mocks: Mocks = no_mocks
+) -> tuple[Parts, Scheduler]:
     """A scheduler and its parts; it is not started."""
     from orchestrator.scheduler import Scheduler
 
     waker = _Waker()
-    parts = build(settings, bell, waker)
+    parts = build(settings, bell, waker, mocks)
     made = Scheduler(
         parts.store, parts.engine, parts.bell, settings.poll_seconds, settings.sweep_seconds
     )
@@ -214,12 +225,18 @@ class Embedded:
         self.parts.store.dispose()
 
 
-def embedded(data: Path, modules: Sequence[str], base: Settings | None = None) -> Embedded:
+def embedded(
+    data: Path,
+    modules: Sequence[str],
+    base: Settings | None = None,
+    mock_config: Path | None = None,
+) -> Embedded:
     """The embedded mode over a folder, serving the handlers of `modules`; migrates at start.
 
     Handlers find the folder in the environment, as ORCHESTRATOR_DATA.
     """
     from orchestrator.dispatch.local import LocalBell, LocalWorker
+    from orchestrator.dispatch.mocked import Mocks as Mocked
 
     try:
         data.mkdir(parents=True, exist_ok=True)
@@ -232,9 +249,65 @@ def embedded(data: Path, modules: Sequence[str], base: Settings | None = None) -
         _load(module)
     database.migrate(url)
     bell = LocalBell()
-    parts, ticks = scheduler(settings, bell)
+    mocks = None if mock_config is None else Mocked(mock_config)
+    parts, ticks = scheduler(settings, bell, no_mocks if mocks is None else mocks.of)
+    if mocks is not None:
+        mocks.serve(parts.store, parts.engine)
     worker = LocalWorker(parts, bell, settings, spent=_thread.interrupt_main)
     return Embedded(parts, worker, ticks)
+
+
+@dataclass(frozen=True, slots=True)
+class Dev:
+    """What the development server is to serve, and from where."""
+
+    data: Path
+    handlers: tuple[str, ...]
+    mock_config: Path | None
+    limits: str
+
+
+def client_environment(host: str, port: int) -> dict[str, str]:
+    """The variables that boto3 and the aws CLI need."""
+    region = environment.read().region
+    return {
+        "AWS_ENDPOINT_URL_SFN": f"http://{host}:{port}",
+        "AWS_DISABLE_HOST_PREFIX_INJECTION": "true",
+        "AWS_DEFAULT_REGION": region,
+        "AWS_REGION": region,
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",  # nobody is asked who he is yet
+    }
+
+
+def run_api(settings: Settings, host: str, port: int) -> None:
+    """Serve AWS's wire protocol until SIGTERM or SIGINT."""
+    from orchestrator.api.door import application
+    from orchestrator.api.server import serve
+
+    parts = build(settings)
+    app = application(parts.service, parts.store.scope, parts.store.limits)
+    try:
+        serve(app, host, port)
+    finally:
+        parts.store.dispose()
+
+
+def run_dev(wish: Dev, host: str, port: int) -> None:
+    """Serve API, worker and scheduler in this process until SIGTERM or SIGINT."""
+    from orchestrator.api.door import application
+    from orchestrator.api.server import serve
+
+    with embedded(wish.data, wish.handlers, _dev_settings(wish), wish.mock_config) as parts:
+        store = parts.parts.store
+        app = application(
+            parts.service, store.scope, store.limits, test_cases=wish.mock_config is not None
+        )
+        serve(app, host, port)
+
+
+def _dev_settings(wish: Dev) -> Settings:
+    return environment.read().model_copy(update={"limits": wish.limits})
 
 
 def _load(module: str) -> None:

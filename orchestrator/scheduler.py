@@ -14,13 +14,22 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final, TypeAlias
 
 import structlog
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from orchestrator import crashpoint
-from orchestrator.engine import Bell, Engine
+from orchestrator.engine import (
+    CHILDREN,
+    ENGINE_QUEUE,
+    Bell,
+    Children,
+    Deletion,
+    Engine,
+    StartTasks,
+)
 from orchestrator.execution.events import DeadlinePassed, MomentDue
 from orchestrator.liveness import BEATS_TRUSTED_SECONDS, Patience, Pulse, process_name
 from orchestrator.store import Report, Store, StoreUnavailable, WorkerKind
@@ -205,6 +214,41 @@ class _Guard:
         return before is not away
 
 
+class _Heard:
+    """A tick of a thread of its own: at once when its topic is heard of, else from time to time."""
+
+    def __init__(self, topic: str, tick: Callable[[], None]) -> None:
+        self.topic = topic
+        self._tick = tick
+        self._poked = threading.Event()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    def start(self, seconds: float) -> None:
+        """Begin, with so many seconds at most between ticks."""
+        self._thread = threading.Thread(
+            target=self._run, args=(seconds,), name=f"orchestrator {self.topic}", daemon=True
+        )
+        self._thread.start()
+
+    def poke(self) -> None:
+        """Tick now, or again when the tick that runs has ended."""
+        self._poked.set()
+
+    def stop(self) -> None:
+        """End after the tick that runs."""
+        self._stopping = True
+        self._poked.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self, seconds: float) -> None:
+        while not self._stopping:
+            self._poked.clear()
+            self._tick()
+            self._poked.wait(seconds)
+
+
 @dataclass
 class Scheduler:
     """One process's share of the ticks."""
@@ -219,6 +263,9 @@ class Scheduler:
     _guard: _Guard = field(init=False)
     _lost: LostWorkers = field(init=False)
     _pulse: Pulse = field(init=False)
+    _starts: StartTasks = field(init=False)
+    _heard: list[_Heard] = field(init=False)
+    _deaf: Callable[[], None] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         name = process_name()
@@ -226,6 +273,13 @@ class Scheduler:
         self._guard = _Guard(self._lost.patience)
         self._pulse = Pulse(self.store, name, self._report, self._guard.failed)
         self.due = DueMoments(self.store, self.engine, self.poll_seconds)
+        limits, scope = self.store.limits, self.store.scope
+        self._starts = StartTasks(self.store, self.engine, name, limits, scope)
+        children = Children(self.store, self.engine, scope)
+        self._heard = [
+            _Heard(ENGINE_QUEUE, self._guarded("engine's tasks", self._starts.tick)),
+            _Heard(CHILDREN, self._guarded("children", children.tick)),
+        ]
         self._ticks = BackgroundScheduler(
             timezone=UTC,
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
@@ -238,8 +292,13 @@ class Scheduler:
         self._add("due moments", self.due.tick, self.poll_seconds)
         self._add("ready tasks", ReadyTasks(self.store, self.bell).tick, self.sweep_seconds)
         self._add("lost workers", self._lost.tick, self.sweep_seconds)
+        self._add("deletions", Deletion(self.store, self.engine).tick, self.sweep_seconds)
         self._pulse.start()
         self._lost.patience.renew()
+        self._starts.announce()
+        for heard in self._heard:
+            heard.start(self.sweep_seconds)
+        self._deaf = self.store.listen(self._hear)
         self._ticks.start()
 
     def poke(self, at: datetime) -> None:
@@ -252,7 +311,19 @@ class Scheduler:
     def stop(self) -> None:
         """End after the ticks that run now."""
         self._ticks.shutdown(wait=True)
+        if self._deaf is not None:
+            self._deaf()
+        for heard in self._heard:
+            heard.stop()
         self._pulse.stop()
+
+    def _hear(self, topic: str | None) -> None:
+        for heard in self._heard:
+            if topic in (heard.topic, None):
+                heard.poke()
+
+    def _guarded(self, name: str, tick: Callable[[], None]) -> Callable[[], None]:
+        return partial(self._guard.run, name, tick)
 
     def _report(self) -> Report:
         return Report(WorkerKind.SCHEDULER, failed_bells=int(getattr(self.bell, "failures", 0)))

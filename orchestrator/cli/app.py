@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from orchestrator.cli import serve
 from orchestrator.cli.errors import EXIT_FAILED, EXIT_WRONG_USE, answered, wrong_use
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 database = typer.Typer(help="The database's schema.", no_args_is_help=True)
 app.add_typer(database, name="db")
+app.add_typer(serve.app)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 DatabaseUrl = Annotated[

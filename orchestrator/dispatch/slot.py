@@ -203,7 +203,7 @@ class Slot:
         with self._desk.leases.held(claim) as lost:
             context = _context(claim, partial(self._beat, claim), lost)
             crashpoint.reach("claimed")
-            outcome = served.run(claim.arguments, context)
+            outcome = served.run(self._desk.engine.callbacks.filled(claim), context)
             crashpoint.reach("handled")
             return self._hand_in(Arrival(_event(claim, outcome, started_at), claimant, view))
 

@@ -5,9 +5,11 @@ whose moment is due. Knows when a transition is written and who hears of it; kno
 language's rules nor SQL nor any broker.
 """
 
-from orchestrator.engine.around import Mocks
+from orchestrator.engine.around import Mocks, no_mocks
 from orchestrator.engine.bell import Bell, Silence
 from orchestrator.engine.callback import Callbacks, InvalidTaskToken, TokenOf
+from orchestrator.engine.children import Children
+from orchestrator.engine.deletion import Deletion
 from orchestrator.engine.engine import (
     Arrival,
     Engine,
@@ -18,6 +20,7 @@ from orchestrator.engine.engine import (
 from orchestrator.engine.group import Group
 from orchestrator.engine.inline import Claimant
 from orchestrator.engine.revision import UnreadableRevision
+from orchestrator.engine.starting import StartTasks
 from orchestrator.engine.surroundings import Surroundings
 from orchestrator.engine.topic import CHILDREN, ENDED, ENGINE_QUEUE, TellingBell
 
@@ -28,7 +31,9 @@ __all__ = [
     "Arrival",
     "Bell",
     "Callbacks",
+    "Children",
     "Claimant",
+    "Deletion",
     "Engine",
     "Group",
     "Handled",
@@ -37,8 +42,10 @@ __all__ = [
     "Outcome",
     "Silence",
     "Start",
+    "StartTasks",
     "Surroundings",
     "TellingBell",
     "TokenOf",
     "UnreadableRevision",
+    "no_mocks",
 ]

@@ -155,6 +155,10 @@ class Engine:
         self.callbacks = Callbacks(partial(store.secret, "callbacks"))
         self._surrounding = Surrounding(store, mocks)
 
+    def machine(self, revision: int) -> Machine:
+        """The machine of a revision."""
+        return self._revisions.machine(revision)
+
     # -- starts ----------------------------------------------------------------------------------
 
     def start(self, start: Start) -> Started:

@@ -44,6 +44,11 @@ class TellingBell:
         self._bell = bell
         self._store = store
 
+    @property
+    def failures(self) -> int:
+        """How many bells could not be rung."""
+        return int(getattr(self._bell, "failures", 0))
+
     def ring(self, queues: Mapping[str, int]) -> None:
         """Announce so many more ready tasks per queue."""
         polled = {one for one in queues if one == ENGINE_QUEUE or one.startswith(ACTIVITY)}

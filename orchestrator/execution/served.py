@@ -12,7 +12,7 @@ from orchestrator.execution.transition import Transition
 
 START = "engine:start"
 """The resource of tasks that start an execution: schedulers serve it."""
-MOCK = "mock"
+MOCK = "arn:mock"
 """The resource of tasks that get the answers of a mock configuration."""
 ACTIVITY = "activity:"
 """What the resource of an activity begins with; its name follows."""

@@ -10,10 +10,14 @@ from orchestrator.service.errors import (
     ExecutionNotStopped,
     InvalidDefinition,
     InvalidExecutionInput,
+    InvalidOutput,
     MachineAlreadyExists,
     MachineDoesNotExist,
     MachineIsDeleting,
     ServiceError,
+    TaskDoesNotExist,
+    TaskTimedOut,
+    Undecided,
 )
 from orchestrator.service.facade import (
     Deployed,
@@ -30,6 +34,10 @@ from orchestrator.service.machines import (
     Machines,
     MachineSettings,
 )
+from orchestrator.store import StoreUnavailable
+
+Unreachable = StoreUnavailable
+"""The database is away."""
 
 __all__ = [
     "EXPRESS",
@@ -42,6 +50,7 @@ __all__ = [
     "ExecutionNotStopped",
     "InvalidDefinition",
     "InvalidExecutionInput",
+    "InvalidOutput",
     "MachineAlreadyExists",
     "MachineChange",
     "MachineDetail",
@@ -52,5 +61,9 @@ __all__ = [
     "Orchestrator",
     "ServiceError",
     "StartedExecution",
+    "TaskDoesNotExist",
+    "TaskTimedOut",
+    "Undecided",
+    "Unreachable",
     "read_input",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -79,7 +80,7 @@ class Orchestrator:
         self._engine = engine
         self._limits = limits
         self._scope = scope or Scope()
-        self.machines = Machines(store, limits, self._scope)
+        self.machines = Machines(store, engine, limits, self._scope)
         self.activities = Activities(store, engine)
         self.callbacks = Callbacks(store, engine, limits)
 
@@ -189,6 +190,18 @@ class Orchestrator:
             raise ExecutionNotStopped(address, handled.reason)
         return self._find(address)
 
+    def find_execution(self, address: str) -> Execution:
+        """An execution without its documents; raises ExecutionDoesNotExist."""
+        return self._find(address)
+
+    def listen(self, hearer: Callable[[str | None], None]) -> Callable[[], None]:
+        """Hear of topics until the function that is answered is called; None: of any of them."""
+        return self._store.listen(hearer)
+
+    def paging_key(self) -> bytes:
+        """The key that signs paging tokens."""
+        return self._store.secret("pages")
+
     def _find(self, address: str) -> Execution:
         machine, _, name = address.removeprefix(self._scope.execution_arn("", "")[:-1]).partition(
             ":"
@@ -211,7 +224,7 @@ def read_input(text: str, limits: Limits = DEFAULT) -> Payload:
     try:
         return Payload.of(document.read(text, limits=limits))
     except document.DocumentError as error:
-        raise InvalidExecutionInput(f"Invalid State Machine Execution Input: {error}") from None
+        raise InvalidExecutionInput(str(error)) from None
 
 
 def _nameable(name: str) -> bool:

@@ -8,6 +8,7 @@ from orchestrator.asl import definition, document, names
 from orchestrator.asl.diagnostics import Finding, refused
 from orchestrator.asl.document import Json
 from orchestrator.asl.limits import Limits
+from orchestrator.engine import Deletion, Engine
 from orchestrator.execution.frame import Execution, Scope
 from orchestrator.service.errors import (
     InvalidDefinition,
@@ -78,8 +79,9 @@ class MachineChange:
 class Machines:
     """Creates, changes, shows and deletes machines."""
 
-    def __init__(self, store: Store, limits: Limits, scope: Scope) -> None:
+    def __init__(self, store: Store, engine: Engine, limits: Limits, scope: Scope) -> None:
         self._store = store
+        self._deletion = Deletion(store, engine)
         self._limits = limits
         self._scope = scope
 
@@ -152,7 +154,8 @@ class Machines:
 
     def delete_state_machine(self, name: str) -> None:
         """Begin to delete a machine: its executions are stopped, then it is gone."""
-        self._store.set_machine_status(name, MachineStatus.ACTIVE, MachineStatus.DELETING)
+        if self._store.set_machine_status(name, MachineStatus.ACTIVE, MachineStatus.DELETING):
+            self._deletion.go_on(name)
 
     # -- within ----------------------------------------------------------------------------------
 

@@ -14,10 +14,11 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Executable,
+    Text,
     and_,
     bindparam,
+    cast,
     delete,
-    func,
     insert,
     or_,
     select,
@@ -115,7 +116,7 @@ INSERT_FORKS: Final = insert(forks)
 INSERT_HISTORY: Final = insert(history)
 INSERT_DOCUMENTS: Final = insert(documents)
 
-_parent: Final = func.concat(frames.c.execution, ":", frames.c.token, ":", frames.c.id)
+_parent: Final = cast(frames.c.execution, Text()) + ":" + frames.c.token + ":" + frames.c.id
 _may_have_children: Final = and_(
     frames.c.execution == bindparam("at_execution"),
     frames.c.id >= bindparam("low"),

@@ -1,0 +1,233 @@
+"""The wire: a request names its action in a header and holds JSON; so does the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+import structlog
+from fastapi import FastAPI, Request, Response
+from starlette.requests import ClientDisconnect
+
+from orchestrator.api.aws import Answer, Aws
+from orchestrator.api.errors import TOO_LARGE, UNAVAILABLE, ApiError
+from orchestrator.api.given import Given
+from orchestrator.api.presence import Presence
+from orchestrator.api.translation import translated
+from orchestrator.api.waiting import Waiting
+from orchestrator.asl import document
+from orchestrator.asl.document import DocumentError
+from orchestrator.asl.limits import Limits
+from orchestrator.execution.frame import Scope
+from orchestrator.service import Orchestrator
+
+log = structlog.get_logger(__name__)
+
+TARGET: Final = "AWSStepFunctions."
+MEDIA_TYPE: Final = "application/x-amz-json-1.0"
+THREADS: Final = 10
+"""Transactions at once, as many as there are connections to spare."""
+LOOK_SECONDS: Final = 1.0
+"""How often it is looked for what those who wait may not have heard of."""
+ENVELOPE_BYTES: Final = 64 * 1024
+"""What a request may hold beside its documents."""
+
+Method: TypeAlias = "Callable[[Given], Answer] | Callable[[Given, Presence], Awaitable[Answer]]"
+
+ACTIONS: Final = (
+    "CreateStateMachine",
+    "UpdateStateMachine",
+    "DescribeStateMachine",
+    "DescribeStateMachineForExecution",
+    "ListStateMachines",
+    "DeleteStateMachine",
+    "ValidateStateMachineDefinition",
+    "StartExecution",
+    "StartSyncExecution",
+    "StopExecution",
+    "DescribeExecution",
+    "ListExecutions",
+    "GetExecutionHistory",
+    "CreateActivity",
+    "DescribeActivity",
+    "ListActivities",
+    "DeleteActivity",
+    "GetActivityTask",
+    "SendTaskSuccess",
+    "SendTaskFailure",
+    "SendTaskHeartbeat",
+)
+LATER: Final = (
+    "PublishStateMachineVersion",
+    "ListStateMachineVersions",
+    "DeleteStateMachineVersion",
+    "CreateStateMachineAlias",
+    "UpdateStateMachineAlias",
+    "DescribeStateMachineAlias",
+    "ListStateMachineAliases",
+    "DeleteStateMachineAlias",
+    "RedriveExecution",
+    "DescribeMapRun",
+    "ListMapRuns",
+    "UpdateMapRun",
+    "TagResource",
+    "UntagResource",
+    "ListTagsForResource",
+    "TestState",
+)
+
+
+class Door:
+    """Reads requests, has them answered, and writes answers and errors in AWS's shapes."""
+
+    def __init__(self, service: Orchestrator, aws: Aws, limits: Limits) -> None:
+        self._service = service
+        self._aws = aws
+        self._bounds = replace(
+            limits,
+            document_bytes=2 * max(limits.document_bytes, limits.definition_bytes) + ENVELOPE_BYTES,
+        )
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="orchestrator door")
+        self._waiting = Waiting()
+
+    @asynccontextmanager
+    async def open(self, _app: FastAPI) -> AsyncIterator[None]:
+        """Hear of what those who wait are waiting for, as long as the door is open."""
+        loop = asyncio.get_running_loop()
+
+        def hear(topic: str | None) -> None:
+            loop.call_soon_threadsafe(self._waiting.hear, topic)
+
+        silence = await loop.run_in_executor(self._pool, self._service.listen, hear)
+        look = asyncio.create_task(self._look())
+        try:
+            yield
+        finally:
+            look.cancel()
+            await asyncio.gather(look, return_exceptions=True)
+            await loop.run_in_executor(self._pool, silence)
+            self._pool.shutdown(wait=False)
+
+    async def _look(self) -> None:
+        """Wake those who wait for something that is there: its news may have been lost."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            topics = self._waiting.topics
+            if not topics:
+                continue
+            look = self._service.activities.waiting
+            try:
+                for topic in await loop.run_in_executor(self._pool, look, topics):
+                    self._waiting.wake(topic)
+            except Exception:  # a loop: logged, and the next look goes on
+                log.exception("the door could not look for those who wait")
+
+    async def answer(self, request: Request) -> Response:
+        """Answer one request."""
+        request_id = str(uuid.uuid4())
+        try:
+            action = request.headers.get("x-amz-target", "")
+            body = await self._body(request)
+            shown = await self._act(action, body, request)
+        except ClientDisconnect:
+            return Response(status_code=UNAVAILABLE)
+        except Exception as error:  # noqa: BLE001  # each becomes an answer
+            return _refusal(translated(error), request_id)
+        return _response(shown, 200, request_id)
+
+    async def _body(self, request: Request) -> bytes:
+        most, parts, size = self._bounds.document_bytes, [], 0
+        async for part in request.stream():
+            size += len(part)
+            if size > most:
+                raise ApiError(
+                    "RequestEntityTooLargeException",
+                    f"The request has more than {most} bytes",
+                    TOO_LARGE,
+                )
+            parts.append(part)
+        return b"".join(parts)
+
+    async def _act(self, action: str, body: bytes, request: Request) -> Answer:
+        name = action.removeprefix(TARGET)
+        if name in LATER and action != name:
+            raise ApiError("NotImplemented", f"{name} comes with a later release")
+        if name not in ACTIONS or action == name:
+            raise ApiError("UnknownOperationException", f"There is no action {name[:80]!r}")
+        method = getattr(self._aws, _snake(name))
+        loop = asyncio.get_running_loop()
+        if not inspect.iscoroutinefunction(method):
+            return await loop.run_in_executor(self._pool, self._read_and_do, method, body)
+        given = await loop.run_in_executor(self._pool, self._read, body)
+        return await self._wait(method, given, request)
+
+    async def _wait(
+        self, method: Callable[[Given, Presence], Awaitable[Answer]], given: Given, request: Request
+    ) -> Answer:
+        """Let a method wait, and note if its caller goes away meanwhile."""
+        gone = asyncio.Event()
+        watch = asyncio.create_task(_watch(request, gone))
+        try:
+            return await method(given, Presence(self._waiting, self._pool, gone))
+        finally:
+            watch.cancel()
+
+    def _read_and_do(self, method: Callable[[Given], Answer], body: bytes) -> Answer:
+        return method(self._read(body))
+
+    def _read(self, body: bytes) -> Given:
+        try:
+            fields = document.read(body or b"{}", limits=self._bounds)
+        except DocumentError as error:
+            raise ApiError("SerializationException", str(error)) from None
+        if not isinstance(fields, dict):
+            raise ApiError("SerializationException", "The request is no JSON object")
+        return Given(fields)
+
+
+async def _watch(request: Request, gone: asyncio.Event) -> None:
+    while not gone.is_set():
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            gone.set()
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+def _refusal(error: ApiError, request_id: str) -> Response:
+    shown: Answer = {"__type": error.name, "message": error.message}
+    if error.reason is not None:
+        shown["reason"] = error.reason
+    return _response(shown, error.status, request_id)
+
+
+def _response(shown: Answer, status: int, request_id: str) -> Response:
+    headers = {"x-amzn-RequestId": request_id}
+    if status == UNAVAILABLE:
+        headers["Retry-After"] = "1"
+    return Response(document.write(shown), status, headers, MEDIA_TYPE)
+
+
+def application(
+    service: Orchestrator, scope: Scope, limits: Limits, *, test_cases: bool = False
+) -> FastAPI:
+    """The door as an application of ASGI."""
+    door = Door(service, Aws(service, scope, limits, test_cases=test_cases), limits)
+    app = FastAPI(
+        title="AWS Step Functions, as far as it is offered here",
+        lifespan=door.open,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.add_route("/", door.answer, methods=["POST"])
+    return app

@@ -1,0 +1,49 @@
+"""Serving an application of ASGI with uvicorn, and telling where."""
+
+from __future__ import annotations
+
+import socket
+import sys
+
+import uvicorn
+from fastapi import FastAPI
+
+BACKLOG = 2_048
+STOP_SECONDS = 5
+"""How long requests that wait are left alone when the server ends."""
+
+
+class CannotListen(Exception):
+    """The address is taken, or is none of this machine's."""
+
+
+def serve(app: FastAPI, host: str, port: int) -> None:
+    """Serve until SIGTERM or SIGINT; raises CannotListen."""
+    listening = _listen(host, port)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        timeout_graceful_shutdown=STOP_SECONDS,
+        server_header=False,
+    )
+    place = f"[{host}]" if ":" in host else host
+    print(  # noqa: T201  # whoever started it waits for this line
+        f"serving AWS's protocol at http://{place}:{listening.getsockname()[1]}",
+        file=sys.stderr,
+        flush=True,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        raise CannotListen(f"{host}:{port} cannot be listened at: {error.strerror}") from None
+    listening.listen(BACKLOG)
+    return listening
