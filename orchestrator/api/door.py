@@ -13,7 +13,6 @@ from typing import Final, TypeAlias
 
 import structlog
 from fastapi import FastAPI, Request, Response
-from starlette.requests import ClientDisconnect
 
 from orchestrator.api.aws import Answer, Aws
 from orchestrator.api.errors import TOO_LARGE, UNAVAILABLE, ApiError
@@ -83,6 +82,10 @@ LATER: Final = (
 )
 
 
+class _CallerGone(Exception):
+    """Whoever asked does not wait for the answer."""
+
+
 class Door:
     """Reads requests, has them answered, and writes answers and errors in AWS's shapes."""
 
@@ -136,15 +139,20 @@ class Door:
             action = request.headers.get("x-amz-target", "")
             body = await self._body(request)
             shown = await self._act(action, body, request)
-        except ClientDisconnect:
-            return Response(status_code=UNAVAILABLE)
+        except _CallerGone:
+            return Response(status_code=UNAVAILABLE)  # nobody reads it
         except Exception as error:  # noqa: BLE001  # each becomes an answer
             return _refusal(translated(error), request_id)
         return _response(shown, 200, request_id)
 
     async def _body(self, request: Request) -> bytes:
         most, parts, size = self._bounds.document_bytes, [], 0
-        async for part in request.stream():
+        more = True
+        while more:
+            message = await request.receive()
+            if message["type"] == "http.disconnect":
+                raise _CallerGone
+            part, more = message.get("body", b""), message.get("more_body", False)
             size += len(part)
             if size > most:
                 raise ApiError(

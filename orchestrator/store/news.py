@@ -11,12 +11,10 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import psycopg
 import structlog
 from sqlalchemy import Text, bindparam, create_engine, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from orchestrator.store.database import Database
@@ -93,18 +91,15 @@ class _Listener:
         while not self._stopping.is_set():
             try:
                 self._listen()
-            except (SQLAlchemyError, psycopg.Error) as error:
+            except Exception as error:  # noqa: BLE001  # a message loop: it listens again
                 if not lost:
                     log.warning("no news from the database, trying again", reason=str(error))
                 lost = True
                 self._stopping.wait(LOOK_SECONDS)
-            except Exception:  # a message loop: logged, and it listens again
-                log.exception("news could not be heard")
-                self._stopping.wait(LOOK_SECONDS)
 
     def _listen(self) -> None:
         with self._engine.connect() as connection:
-            driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment]  # the only driver
+            driver: Any = connection.connection.driver_connection
             driver.execute(f"LISTEN {CHANNEL}")
             self._hearer(None)
             while not self._stopping.is_set():
