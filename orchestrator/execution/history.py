@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from orchestrator.asl import document
 from orchestrator.asl.document import Json
@@ -45,28 +45,54 @@ _MICROSECOND = timedelta(microseconds=1)
 _TRUSTED = Limits(document_bytes=sys.maxsize, document_depth=sys.maxsize)
 
 
+_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "ExecutionStarted": ("input", "roleArn"),
+    "ExecutionSucceeded": ("output",),
+    "MapIterationStarted": ("name", "index"),
+    "MapIterationSucceeded": ("name", "index"),
+    "TaskScheduled": ("resourceType", "resource", "region", "parameters"),
+    "TaskStarted": ("resourceType", "resource"),
+    "TaskSucceeded": ("resourceType", "resource", "output"),
+}
+"""The details of frequent events, whose names a row leaves out. Never change what stands here."""
+_ENTERED: Final = ("name", "input")
+_EXITED: Final = ("name", "output")
+
+
 def encode(events: Sequence[HistoryEvent]) -> str:
     """Return the row of one transition's events, whose ids follow each other without a gap.
 
-    JSON text with ASCII escapes: `first` is the first id, `events` holds per event
-    [previous id, microseconds since 1970, type, details]; a detail of the form [n] stands for
-    `documents`[n], so that a document that several events name is there once.
+    JSON text with ASCII escapes: `first` is the first id, `at` its time in microseconds since
+    1970, `events` holds per event [type, details, microseconds since the event before, previous
+    id]; the last two are left out where they are 0 and the id before. Details are an object, or
+    an array of their values where the type tells their names. A detail of the form [n] stands
+    for `documents`[n], so that a document that several events name is there once.
     """
     documents = _Documents()
-    rows: list[Json] = [
-        [
-            event.previous_id,
-            (event.at - _EPOCH) // _MICROSECOND,
-            event.type,
-            documents.packed(event.details),
-        ]
-        for event in events
-    ]
     first = events[0].id if events else 0
+    begun = at = (events[0].at - _EPOCH) // _MICROSECOND if events else 0
+    rows: list[Json] = []
+    for event in events:
+        before, at = at, (event.at - _EPOCH) // _MICROSECOND
+        row: list[Json] = [event.type, documents.packed(event)]
+        if event.previous_id != event.id - 1:
+            row += [at - before, event.previous_id]
+        elif at != before:
+            row.append(at - before)
+        rows.append(row)
     return (
-        f'{{"level":{LEVEL},"first":{first},"events":{document.write(rows)},'
+        f'{{"level":{LEVEL},"first":{first},"at":{begun},"events":{document.write(rows)},'
         f'"documents":[{",".join(documents.texts)}]}}'
     )
+
+
+def _fields(event_type: str) -> tuple[str, ...] | None:
+    """Return the names of an event's details where a row may leave them out."""
+    if event_type.endswith("StateEntered"):
+        return _ENTERED
+    if event_type.endswith("StateExited"):
+        return _EXITED
+    return _FIELDS.get(event_type)
 
 
 class _Documents:
@@ -77,14 +103,19 @@ class _Documents:
         self._places: dict[str, int] = {}
         self._seen: dict[int, int] = {}
 
-    def packed(self, details: Mapping[str, Detail]) -> Json:
+    def packed(self, event: HistoryEvent) -> Json:
+        if tuple(event.details) == _fields(event.type):
+            return [self._packed(value) for value in event.details.values()]
+        return self._named(event.details)
+
+    def _named(self, details: Mapping[str, Detail]) -> Json:
         return {name: self._packed(value) for name, value in details.items()}
 
     def _packed(self, value: Detail) -> Json:
         if isinstance(value, Payload):
             return [self._place(value)]
         if isinstance(value, Mapping):
-            return self.packed(value)
+            return self._named(value)
         return value
 
     def _place(self, payload: Payload) -> int:
@@ -104,22 +135,56 @@ def decode(text: str) -> list[HistoryEvent]:
     match row:
         case {"level": int(level)} if not LEVEL - 1 <= level <= LEVEL:
             raise UnknownLevel(f"history of level {level}")
-        case {"first": int(first), "events": list(events), "documents": list(documents)}:
+        case {
+            "first": int(first),
+            "at": int(at),
+            "events": list(events),
+            "documents": list(documents),
+        }:
             payloads = [Payload.of(one) for one in documents]
-            return [_event(first + n, event, payloads) for n, event in enumerate(events)]
+            return _events(first, at, events, payloads)
         case _:
             raise UnknownLevel("no history")
 
 
-def _event(event_id: int, row: Json, payloads: Sequence[Payload]) -> HistoryEvent:
-    match row:
-        case [int(previous), int(at), str(event_type), dict(details)]:
-            moment = _EPOCH + timedelta(microseconds=at)
-            return HistoryEvent(
-                event_id, previous, moment, event_type, _unpacked(details, payloads)
-            )
+def _events(
+    first: int, at: int, rows: Sequence[Json], payloads: Sequence[Payload]
+) -> list[HistoryEvent]:
+    found: list[HistoryEvent] = []
+    for number, row in enumerate(rows, first):
+        match row:
+            case [str(event_type), dict() | list() as details, *rest]:
+                later, previous = _numbers(rest, number - 1)
+            case _:
+                raise UnknownLevel("no history event")
+        at += later
+        named = _with_names(event_type, details)
+        moment = _EPOCH + timedelta(microseconds=at)
+        unpacked = _unpacked(named, payloads)
+        found.append(HistoryEvent(number, previous, moment, event_type, unpacked))
+    return found
+
+
+def _numbers(rest: list[Json], before: int) -> tuple[int, int]:
+    """Return the microseconds since the event before, and the previous id."""
+    match rest:
+        case []:
+            return 0, before
+        case [int(later)]:
+            return later, before
+        case [int(later), int(previous)]:
+            return later, previous
         case _:
             raise UnknownLevel("no history event")
+
+
+def _with_names(event_type: str, details: dict[str, Json] | list[Json]) -> dict[str, Json]:
+    if isinstance(details, dict):
+        return details
+    names = _fields(event_type)
+    if names is None or len(names) != len(details):
+        raise UnknownLevel(f"no details of {event_type}")
+    return dict(zip(names, details, strict=True))
 
 
 def _unpacked(details: dict[str, Json], payloads: Sequence[Payload]) -> dict[str, Detail]:

@@ -65,6 +65,13 @@ def test_equal_documents_are_there_once_too() -> None:
     assert len(json.loads(encode(events))["documents"]) == 1
 
 
+def test_what_an_events_type_and_place_tell_is_left_out() -> None:
+    world = World(states(A=task(Next="B"), B={"Type": "Succeed"})).run({"a": 1})
+    row = json.loads(encode(world.decisions[0].history))
+    assert row["events"][2:] == [["TaskScheduled", ["celery", "work", "us-east-1", [0]]]]
+    assert decode(json.dumps(row)) == list(world.decisions[0].history)
+
+
 def test_times_are_kept_to_the_microsecond() -> None:
     at = START + timedelta(microseconds=1)
     assert decode(encode([HistoryEvent(1, 0, at, "ExecutionAborted", {})]))[0].at == at
@@ -72,7 +79,24 @@ def test_times_are_kept_to_the_microsecond() -> None:
 
 @pytest.mark.parametrize("level", [-1, 2, 99])
 def test_a_row_of_an_unknown_level_is_refused(level: int) -> None:
-    row = {"level": level, "first": 1, "events": [], "documents": []}
+    row = {"level": level, "first": 1, "at": 0, "events": [], "documents": []}
+    with pytest.raises(UnknownLevel):
+        decode(json.dumps(row))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        [],
+        ["TaskStarted"],
+        ["TaskStarted", ["celery"]],
+        ["New", []],
+        ["New", {}, "0"],
+        ["A", {}, 1, 2, 3],
+    ],
+)
+def test_an_event_that_says_too_little_or_too_much_is_refused(event: list[object]) -> None:
+    row = {"level": 1, "first": 1, "at": 0, "events": [event], "documents": []}
     with pytest.raises(UnknownLevel):
         decode(json.dumps(row))
 
