@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from orchestrator.asl import definition, document, names
 from orchestrator.asl.diagnostics import Finding
 from orchestrator.asl.limits import DEFAULT, Limits
-from orchestrator.engine import Engine, Outcome, Start
+from orchestrator.engine import Engine, Group, Outcome, Start
 from orchestrator.execution.events import StopRequested
 from orchestrator.execution.frame import (
     NO_ORIGIN,
@@ -37,6 +37,8 @@ from orchestrator.service.machines import EXPRESS, Machines
 from orchestrator.store import MachineRow, MachineStatus, Revision, Store
 
 HISTORY_PAGE: Final = 1_000
+LOOKED_UP_TOGETHER: Final = 200
+"""How many starts look up their machines at once."""
 
 Deployed: TypeAlias = Revision
 """The revision that a deployment has made or met."""
@@ -80,6 +82,7 @@ class Orchestrator:
         self._engine = engine
         self._limits = limits
         self._scope = scope or Scope()
+        self._found: Group[str, MachineRow | None] = Group(self._look_up, LOOKED_UP_TOGETHER)
         self.machines = Machines(store, engine, limits, self._scope)
         self.activities = Activities(store, engine)
         self.callbacks = Callbacks(store, engine, limits)
@@ -213,10 +216,14 @@ class Orchestrator:
         return execution
 
     def _machine(self, name: str) -> MachineRow:
-        row = self._store.machine(name) if _nameable(name) else None
+        row = self._found.do(name) if _nameable(name) else None
         if row is None:
             raise MachineDoesNotExist(name)
         return row
+
+    def _look_up(self, wanted: list[str]) -> list[MachineRow | None]:
+        found = {name: self._store.machine(name) for name in set(wanted)}
+        return [found[name] for name in wanted]
 
 
 def read_input(text: str, limits: Limits = DEFAULT) -> Payload:
