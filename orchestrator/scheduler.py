@@ -28,16 +28,19 @@ from orchestrator.engine import (
     Children,
     Deletion,
     Engine,
+    Outcome,
     StartTasks,
 )
 from orchestrator.execution.events import DeadlinePassed, MomentDue
 from orchestrator.liveness import BEATS_TRUSTED_SECONDS, Patience, Pulse, process_name
-from orchestrator.store import Report, Store, StoreUnavailable, WorkerKind
+from orchestrator.store import Report, Share, Store, StoreUnavailable, WorkerKind
 
 log = structlog.get_logger(__name__)
 
 DUE_BATCH: Final = 200
 """Moments read at once."""
+HORIZON_POLLS: Final = 1.1
+"""How far ahead of itself a tick reads, in intervals: a little farther than to the next."""
 SWEEP_BATCH: Final = 500
 """Lost claims handled at once."""
 FORGET_SECONDS: Final = 60.0
@@ -79,32 +82,44 @@ class DueMoments:
         self._engine = engine
         self._poll_seconds = poll_seconds
         self._poked = threading.Event()
+        self._stopping = False
+        self.share = Share()
+        """Which executions' moments are this process's to handle."""
 
     def poke(self) -> None:
         """Stop waiting for a later moment: an earlier one may have been set."""
         self._poked.set()
 
+    def stop(self) -> None:
+        """End after the batch that is under way."""
+        self._stopping = True
+        self._poked.set()
+
     def tick(self) -> None:
-        """Handle what is due now and until the next tick, each at its time."""
-        until = time.monotonic() + 0.9 * self._poll_seconds
-        while self._handle_due(max(0.0, until - time.monotonic())):
+        """Handle what is due, and what will be until the next tick, each at its time.
+
+        Goes on while there is any: a tick that ends between two moments would be late for one.
+        """
+        horizon = HORIZON_POLLS * self._poll_seconds
+        while not self._stopping and self._handle_due(horizon):
             pass
 
     def _handle_due(self, horizon_seconds: float) -> bool:
-        """Handle one batch at its moments; whether there may be more to handle at once."""
+        """Handle one batch at its moments; whether more is to be looked for at once."""
         self._poked.clear()
-        moments = self._store.due(DUE_BATCH, horizon_seconds)
-        full = len(moments) == DUE_BATCH
-        while moments:
+        moments = self._store.due(DUE_BATCH, horizon_seconds, self.share)
+        goes_on = len(moments) == DUE_BATCH
+        while moments and not self._stopping:
             now = self._store.now()
             due = [event for event in moments if _moment(event) <= now]
             if due:
                 crashpoint.reach("due")
-                self._engine.handle_many(due)
+                handled = self._engine.handle_many(due)
+                goes_on |= any(one.outcome is Outcome.COMMITTED for one in handled)
                 moments = moments[len(due) :]
             elif self._poked.wait((_moment(moments[0]) - now).total_seconds()):
                 return True
-        return full or self._poked.is_set()
+        return goes_on or self._poked.is_set()
 
 
 class ReadyTasks:
@@ -266,9 +281,10 @@ class Scheduler:
     _starts: StartTasks = field(init=False)
     _heard: list[_Heard] = field(init=False)
     _deaf: Callable[[], None] | None = field(default=None, init=False)
+    _name: str = field(init=False)
 
     def __post_init__(self) -> None:
-        name = process_name()
+        name = self._name = process_name()
         self._lost = LostWorkers(self.store, self.engine, self.bell, name)
         self._guard = _Guard(self._lost.patience)
         self._pulse = Pulse(self.store, name, self._report, self._guard.failed)
@@ -293,6 +309,7 @@ class Scheduler:
         self._add("ready tasks", ReadyTasks(self.store, self.bell).tick, self.sweep_seconds)
         self._add("lost workers", self._lost.tick, self.sweep_seconds)
         self._add("deletions", Deletion(self.store, self.engine).tick, self.sweep_seconds)
+        self._add("share", self._part, self.sweep_seconds)
         self._pulse.start()
         self._lost.patience.renew()
         self._starts.announce()
@@ -310,6 +327,7 @@ class Scheduler:
 
     def stop(self) -> None:
         """End after the ticks that run now."""
+        self.due.stop()
         self._ticks.shutdown(wait=True)
         if self._deaf is not None:
             self._deaf()
@@ -324,6 +342,14 @@ class Scheduler:
 
     def _guarded(self, name: str, tick: Callable[[], None]) -> Callable[[], None]:
         return partial(self._guard.run, name, tick)
+
+    def _part(self) -> None:
+        """Part the executions among the schedulers that live; what is overdue is anybody's."""
+        living = self.store.living(WorkerKind.SCHEDULER)
+        if self._name in living:
+            self.due.share = Share(living.index(self._name), len(living))
+        else:
+            self.due.share = Share()
 
     def _report(self) -> Report:
         return Report(WorkerKind.SCHEDULER, failed_bells=int(getattr(self.bell, "failures", 0)))

@@ -152,7 +152,7 @@ class Slot:
         spent = _Spending(self._desk.slice, self._desk.draining)
         claim = self._claim(queue)
         late = claim is not None and _late(claim)
-        view: View | None = None
+        view = None if claim is None else claim.view
         while claim is not None:
             spent.tasks += 1
             goes_on = spent.goes_on() and not self._desk.company.closing
@@ -160,6 +160,7 @@ class Slot:
             claim, view = self._kept(handled.claim), handled.view
             if claim is None and late and spent.goes_on():
                 claim = self._claim(queue)
+                view = None if claim is None else claim.view
                 late = claim is not None and _late(claim)
         if late:
             self._desk.bell.ring({queue: 1})

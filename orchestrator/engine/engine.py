@@ -200,7 +200,7 @@ class Engine:
         machine = self._revisions.machine(start.revision)
         bits = self._surroundings.random_bytes(TOKEN_BYTES)
         decision = self._beginning(machine, execution, start.input, now, bits)
-        return prepare(decision, self.routes.queue, None, now)
+        return prepare(decision, None, self.routes.queue, None, now)
 
     def _beginning(
         self, machine: Machine, execution: Execution, given: Payload, now: datetime, bits: bytes
@@ -391,7 +391,7 @@ class Engine:
                 case Stale():
                     return decision
                 case Decision():
-                    return prepare(decision, self.routes.queue, arrival.claimant, now)
+                    return prepare(decision, view, self.routes.queue, arrival.claimant, now)
 
     def _commit(self, group: Sequence[_Decided]) -> _Settled:
         if not group:

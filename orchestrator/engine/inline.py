@@ -44,7 +44,7 @@ class _Preparing:
         self._now = now
         self.claimed: Frame | None = None
 
-    def frame(self, frame: Frame) -> Frame:
+    def frame(self, frame: Frame, before: Frame | None = None) -> Frame:
         """The frame with its new task routed, and claimed if it is the first that can be."""
         task = frame.task
         if task is None or task.queue is not None or frame.rests_on is not RestsOn.TASK:
@@ -53,7 +53,7 @@ class _Preparing:
         claimant = self._claimant
         if claimant is None or self.claimed or task.resource not in claimant.resources:
             return replace(frame, task=task)
-        self.claimed = self._claim(frame, task, claimant)
+        self.claimed = self._claim(frame, _in_place(task, before), claimant)
         return self.claimed
 
     def _claim(self, frame: Frame, task: Task, claimant: Claimant) -> Frame:
@@ -70,8 +70,21 @@ class _Preparing:
         return replace(frame, task=claimed, wake_at=min(moments, default=None))
 
 
+def _in_place(task: Task, before: Frame | None) -> Task:
+    """The task with the place in its queue that the frame's last one had, if it is the same queue.
+
+    Nobody waits for a task that is claimed already; and as no index has to follow, PostgreSQL
+    can write the row in place.
+    """
+    last = None if before is None else before.task
+    if last is None or last.queue != task.queue:
+        return task
+    return replace(task, ready_at=last.ready_at)
+
+
 def prepare(
     decision: Decision,
+    view: View | None,
     queue: Callable[[str], str | None],
     claimant: Claimant | None,
     now: datetime,
@@ -79,9 +92,11 @@ def prepare(
     """Fill in the queues of new tasks; claim the first that the claimant serves."""
     if not any(isinstance(command, RingBell) for command in decision.commands):
         return Prepared(decision)
+    before = {} if view is None else view.frames
     preparing = _Preparing(queue, claimant, now)
     updated = tuple(
-        FrameUpdate(preparing.frame(change.frame), change.seen) for change in decision.updated
+        FrameUpdate(preparing.frame(change.frame, before.get(change.frame.id)), change.seen)
+        for change in decision.updated
     )
     inserted = tuple(preparing.frame(frame) for frame in decision.inserted)
     routed = replace(decision, updated=updated, inserted=inserted)
@@ -106,10 +121,11 @@ def prepare(
 def view_in_hand(prepared: Prepared, view: View) -> View | None:
     """What the next event of the claimed frame will find, if nothing else comes first.
 
-    Only of an execution's root frame: whoever has siblings reads again.
+    Only of an execution's root frame: whoever has siblings reads again; and so does whoever tells
+    that it is alive, as that changes the frame.
     """
     claim = prepared.claim
-    if claim is None or claim.frame != "":
+    if claim is None or claim.frame != "" or claim.heartbeat_seconds is not None:
         return None
     return View(
         execution=prepared.decision.execution,

@@ -20,6 +20,7 @@ from orchestrator.store.lifeline import Lifeline
 from orchestrator.store.locked import Locked
 from orchestrator.store.schema import migrate
 from orchestrator.store.store import LEASE_SECONDS, Store
+from orchestrator.store.sweep import Share
 from orchestrator.store.transition import Outcome
 from orchestrator.store.undecided import MOST_STRIKES, Pauses
 from orchestrator.store.values import (
@@ -68,6 +69,7 @@ __all__ = [
     "Report",
     "Revision",
     "SchemaMismatch",
+    "Share",
     "Started",
     "Store",
     "StoreUnavailable",

@@ -7,6 +7,7 @@ passed by, so that nothing here waits and no deadlock can come from it.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
@@ -17,6 +18,7 @@ from sqlalchemy import (
     Integer,
     Select,
     Update,
+    and_,
     bindparam,
     case,
     literal,
@@ -24,9 +26,18 @@ from sqlalchemy import (
     update,
 )
 
+from orchestrator.execution.decision import View
+from orchestrator.execution.frame import Scope
 from orchestrator.store.database import Database
 from orchestrator.store.moment import current_moment, later
-from orchestrator.store.rows import FRAME_COLUMNS, Values, progress_of, read_frame
+from orchestrator.store.rows import (
+    EXECUTION_COLUMNS,
+    FRAME_COLUMNS,
+    Values,
+    progress_of,
+    read_execution,
+    read_frame,
+)
 from orchestrator.store.tables import LONELY, READY, executions, frames
 from orchestrator.store.values import Claim
 from orchestrator.store.wanted import TEXT, listed, one_of
@@ -36,7 +47,19 @@ LONELY_FROM: Final = 2
 CLOCK_LEAD_SECONDS: Final = 1.0
 """How far `ready_at`, an upper bound made in another process, may be ahead of the database."""
 
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How tasks are claimed, and which by how often they were lost."""
+
+    scope: Scope
+    lease_seconds: float
+    lost_from: int = 0
+    lost_to: int | None = None
+
+
 _MOST: Final = 2**31 - 1
+_FRAME: Final = len(FRAME_COLUMNS)
 _now: Final = current_moment()
 _beat: Final = later(_now, frames.c.heartbeat_seconds)
 
@@ -68,10 +91,19 @@ def claim_statement(dialect: str) -> Update:
         .with_for_update(skip_locked=True)
         .cte("ready")
     )
-    execution = select(executions).where(executions.c.id == frames.c.execution)
+    claimed = and_(frames.c.execution == ready.c.execution, frames.c.id == ready.c.id)
+    run: tuple[ColumnElement[Any], ...] = EXECUTION_COLUMNS
+    if dialect == "sqlite":  # returns nothing but what is updated
+        execution = select(executions).where(executions.c.id == frames.c.execution)
+        run = tuple(
+            execution.with_only_columns(column).scalar_subquery()
+            for column in (executions.c.machine, executions.c.name)
+        )
+    else:
+        claimed = and_(claimed, executions.c.id == frames.c.execution)
     return (
         update(frames)
-        .where(frames.c.execution == ready.c.execution, frames.c.id == ready.c.id)
+        .where(claimed)
         .values(
             claimed_by=bindparam("worker"),
             lease_until=later(_now, bindparam("lease", type_=Float())),
@@ -81,9 +113,8 @@ def claim_statement(dialect: str) -> Update:
         )
         .returning(
             current_moment(),
-            execution.with_only_columns(executions.c.machine).scalar_subquery(),
-            execution.with_only_columns(executions.c.name).scalar_subquery(),
             *FRAME_COLUMNS,
+            *run,
         )
     )
 
@@ -96,8 +127,7 @@ def claim(  # each is a part of what a worker is
     *,
     limit: int,
     at_most_once: Collection[str],
-    lease_seconds: float,
-    lost: tuple[int, int | None],
+    terms: Terms,
 ) -> list[Claim]:
     """Claim ready tasks that were lost so often, queue by queue, those ready longest first."""
     claims: list[Claim] = []
@@ -105,9 +135,9 @@ def claim(  # each is a part of what a worker is
         "served": listed(database.dialect, sorted(resources_served)),
         "at_most_once": listed(database.dialect, sorted(at_most_once)),
         "worker": worker,
-        "lease": lease_seconds,
-        "lost_from": lost[0],
-        "lost_to": _MOST if lost[1] is None else lost[1],
+        "lease": terms.lease_seconds,
+        "lost_from": terms.lost_from,
+        "lost_to": _MOST if terms.lost_to is None else terms.lost_to,
     }
     statement = claim_statement(database.dialect)
     durable = any(resource in at_most_once for resource in resources_served)
@@ -117,24 +147,33 @@ def claim(  # each is a part of what a worker is
         with database.claiming(durable=durable) as connection:
             most = {"at_queue": queue, "most": limit - len(claims)}
             rows = connection.execute(statement, {**parameters, **most}).all()
-        claims += [made for row in rows if (made := _claim(worker, row)) is not None]
+        claims += [made for row in rows if (made := _claim(worker, terms.scope, row)) is not None]
     return claims
 
 
-def _claim(worker: str, row: Values) -> Claim | None:
-    claimed_at, machine, name, *values = row
+def _claim(worker: str, scope: Scope, row: Values) -> Claim | None:
+    values, run = row[1 : 1 + _FRAME], row[1 + _FRAME :]
     frame = read_frame(values)
     if frame.task is None:
         return None
+    view = None
+    if len(run) == len(EXECUTION_COLUMNS):
+        execution = read_execution(run)
+        machine, name = execution.machine, execution.name
+        if not frame.id and frame.task.heartbeat_seconds is None:  # a heartbeat would change it
+            view = View(execution, scope, {"": frame}, forks={})
+    else:
+        machine, name = run
     return Claim(
         execution=values[0],
         machine=machine,
         execution_name=name,
         worker=worker,
-        claimed_at=claimed_at,
+        claimed_at=row[0],
         row=frame,
         task=frame.task,
         progress=progress_of(values),
+        view=view,
     )
 
 

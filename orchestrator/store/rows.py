@@ -167,17 +167,18 @@ def frame_row(execution: int, frame: Frame) -> Row:
         "timers": _timers_text(frame.timers),
         "effect": None if frame.effect is None else _effect_text(frame.effect),
         "progress": None,
-        **(_NO_TASK if frame.task is None else _task_row(frame.task)),
+        **(_NO_TASK if frame.task is None else _task_row(frame.task, frame.input)),
     }
 
 
-def _task_row(task: Task) -> Row:
+def _task_row(task: Task, given: Payload) -> Row:
+    same = task.arguments is given or task.arguments.text == given.text
     return {
         "resource": task.resource,
         "token": task.token,
         "attempt": task.attempt,
         "key": task.key,
-        "arguments": task.arguments.text,
+        "arguments": None if same else task.arguments.text,  # the state's input itself
         "ready_at": task.ready_at,
         "heartbeat_seconds": task.heartbeat_seconds,
         "queue": task.queue,
@@ -224,6 +225,7 @@ def read_frame(row: Values) -> Frame:
         effect,
         _progress,
     ) = row
+    given = Payload.parse(data)
     task = None
     if resource is not None:
         task = Task(
@@ -231,7 +233,7 @@ def read_frame(row: Values) -> Frame:
             token=token,
             attempt=attempt,
             key=key,
-            arguments=Payload.parse(arguments),
+            arguments=given if arguments is None else Payload.parse(arguments),
             ready_at=ready_at,
             heartbeat_seconds=heartbeat_seconds,
             queue=queue,
@@ -247,7 +249,7 @@ def read_frame(row: Values) -> Frame:
         state=state,
         entry=entry,
         last_event=last_event,
-        input=Payload.parse(data),
+        input=given,
         entered_at=entered_at,
         rests_on=None if rests_on is None else _RESTS_ON[rests_on],
         retries=_NO_RETRIES if retries is None else _read_retries(retries),

@@ -35,6 +35,7 @@ from orchestrator.store import (
 )
 from orchestrator.store.database import Connecting, Database, Surroundings
 from orchestrator.store.lifeline import Lifeline
+from orchestrator.store.sweep import Share
 from orchestrator.store.transition import Outcome
 from orchestrator.store.undecided import Pauses
 from orchestrator.store.values import (
@@ -58,6 +59,8 @@ from orchestrator.store.values import (
 )
 
 LEASE_SECONDS = 30.0
+WHOLE = Share()
+"""Everything is the share of a process that is alone."""
 
 
 class Store:
@@ -173,8 +176,12 @@ class Store:
             resources,
             limit=limit,
             at_most_once=at_most_once,
-            lease_seconds=self.lease_seconds if lease_seconds is None else lease_seconds,
-            lost=(lost_from, lost_to),
+            terms=claim.Terms(
+                self.scope,
+                self.lease_seconds if lease_seconds is None else lease_seconds,
+                lost_from,
+                lost_to,
+            ),
         )
 
     def waits_alone(self, queues: Collection[str], resources: Collection[str]) -> bool:
@@ -263,9 +270,14 @@ class Store:
 
     # -- sweeps ----------------------------------------------------------------------------------
 
-    def due(self, limit: int, horizon_seconds: float = 0.0) -> list[MomentDue | DeadlinePassed]:
-        """Return moments that are due by the database's clock, or will be within the horizon."""
-        return sweep.due(self._ready(), limit, horizon_seconds)
+    def due(
+        self, limit: int, horizon_seconds: float = 0.0, share: Share = WHOLE
+    ) -> list[MomentDue | DeadlinePassed]:
+        """Return moments that are due by the database's clock, or will be within the horizon.
+
+        Of executions that are the share of the asking process, or overdue.
+        """
+        return sweep.due(self._ready(), limit, horizon_seconds, share)
 
     def next_moment(self) -> datetime | None:
         """Return the earliest moment that anything waits for."""

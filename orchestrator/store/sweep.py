@@ -5,10 +5,24 @@ They only read, or move tasks between queues; what needs a decision is handed ov
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Float, bindparam, func, select, text
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Float,
+    Text,
+    bindparam,
+    func,
+    literal,
+    null,
+    or_,
+    select,
+    text,
+    union_all,
+)
 
 from orchestrator.execution.events import DeadlinePassed, MomentDue
 from orchestrator.store.database import Database
@@ -20,20 +34,51 @@ from orchestrator.store.values import ReadyQueue
 MOST_COUNTED: Final = 1_000
 """Rows per queue or resource that are counted; how many more there are matters to nobody."""
 
+OVERDUE_SECONDS: Final = 1.0
+"""What is due for longer is anybody's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One of several processes that part the executions among them."""
+
+    member: int = 0
+    members: int = 1
+
+
 _horizon = later(current_moment(), bindparam("horizon", type_=Float()))
 
-DUE_FRAMES: Final = (
-    select(frames.c.execution, frames.c.id, frames.c.entry, frames.c.wake_at)
-    .where(frames.c.wake_at <= _horizon)
+_overdue = later(current_moment(), literal(-OVERDUE_SECONDS, Float()))
+
+
+def _shared(execution: ColumnElement[int], moment: ColumnElement[Any]) -> ColumnElement[bool]:
+    """The condition that a moment is the asking process's to handle, or overdue."""
+    members = bindparam("members", type_=BigInteger())
+    return or_(execution % members == bindparam("member", type_=BigInteger()), moment <= _overdue)
+
+
+_open: Final = executions.c.phase == text("'open'")
+_frames: Final = (
+    select(frames.c.execution, frames.c.id.label("frame"), frames.c.entry, frames.c.wake_at)
+    .where(frames.c.wake_at <= _horizon, _shared(frames.c.execution, frames.c.wake_at))
     .order_by(frames.c.wake_at)
     .limit(bindparam("most"))
+    .subquery("due_frames")
 )
-_open: Final = executions.c.phase == text("'open'")
-DUE_EXECUTIONS: Final = (
+_deadlines: Final = (
     select(executions.c.id, executions.c.deadline_at)
-    .where(_open, executions.c.deadline_at <= _horizon)
+    .where(
+        _open,
+        executions.c.deadline_at <= _horizon,
+        _shared(executions.c.id, executions.c.deadline_at),
+    )
     .order_by(executions.c.deadline_at)
     .limit(bindparam("most"))
+    .subquery("due_executions")
+)
+DUE: Final = union_all(
+    select(_frames),
+    select(_deadlines.c.id, literal(None, Text()), null(), _deadlines.c.deadline_at),
 )
 NEXT_MOMENTS: Final = select(
     select(func.min(frames.c.wake_at))
@@ -47,18 +92,25 @@ NEXT_MOMENTS: Final = select(
 )
 
 
-def due(database: Database, limit: int, horizon_seconds: float) -> list[MomentDue | DeadlinePassed]:
+def due(
+    database: Database, limit: int, horizon_seconds: float, share: Share
+) -> list[MomentDue | DeadlinePassed]:
     """Return the moments that are due or will be within the horizon, earliest first."""
-    parameters = {"most": limit, "horizon": horizon_seconds}
+    parameters = {
+        "most": limit,
+        "horizon": horizon_seconds,
+        "member": share.member,
+        "members": share.members,
+    }
     with database.reading() as connection:
-        moments = connection.execute(DUE_FRAMES, parameters).all()
-        deadlines = connection.execute(DUE_EXECUTIONS, parameters).all()
-    dated: list[tuple[datetime, MomentDue | DeadlinePassed]] = [
-        *((row[3], MomentDue(*row)) for row in moments),
-        *((row[1], DeadlinePassed(*row)) for row in deadlines),
+        rows = connection.execute(DUE, parameters).all()
+    dated = sorted(rows, key=lambda row: row.wake_at)[:limit]
+    return [
+        DeadlinePassed(row.execution, row.wake_at)
+        if row.frame is None
+        else MomentDue(row.execution, row.frame, row.entry, row.wake_at)
+        for row in dated
     ]
-    dated.sort(key=lambda pair: pair[0])
-    return [event for _, event in dated[:limit]]
 
 
 def next_moment(database: Database) -> datetime | None:

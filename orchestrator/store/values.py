@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from orchestrator.execution.decision import View
 from orchestrator.execution.events import Event, TaskLost
 from orchestrator.execution.frame import ExecutionStatus, Frame, Parent, Task
 from orchestrator.execution.payload import Payload
@@ -52,6 +53,8 @@ class Claim:
     """The task that it rests on."""
     progress: Payload | None = None
     """What an earlier delivery of the same attempt has reported."""
+    view: View | None = None
+    """What its result will find if nothing else comes first; None: to be read then."""
 
     @property
     def frame(self) -> str:

@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, text
 
 from orchestrator.execution.decision import FrameUpdate, Stale
 from orchestrator.execution.events import TaskLost
-from orchestrator.execution.frame import FrameStatus
+from orchestrator.execution.frame import FrameStatus, RestsOn
 from orchestrator.store import Announcement, Claim, Committed, Store
 from tests.store import samples
 from tests.store.processes import at_once, in_processes
@@ -304,3 +304,20 @@ def test_claims_renewals_and_lapses_pass_by_what_is_locked(postgres_url: str) ->
     assert store.lapse(10).given_back == {QUEUE: 1}
     store.dispose()
     engine.dispose()
+
+
+def test_a_claim_brings_along_what_its_result_will_find(postgres_url: str) -> None:
+    store = Store(postgres_url)
+    samples.started(store)
+    (claim,) = claimed(store)
+    assert claim.view == view_of(store, claim.execution)
+    store.dispose()
+
+
+def test_but_not_where_that_will_change_or_is_more_than_a_frame(postgres_url: str) -> None:
+    store = Store(postgres_url)
+    samples.started(store, samples.frame(task=samples.task(heartbeat_seconds=5)))
+    root = samples.frame(rests_on=RestsOn.CHILDREN, task=None, fork=5)
+    samples.started(store, root, samples.frame("/5.0"))
+    assert [claim.view for claim in claimed(store, limit=2)] == [None, None]
+    store.dispose()

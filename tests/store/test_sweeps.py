@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from orchestrator.execution.events import DeadlinePassed, MomentDue
-from orchestrator.store import Announcement, Committed, ReadyQueue, Store, Unserved
+from orchestrator.store import Announcement, Committed, ReadyQueue, Share, Store, Unserved
 from tests.store import samples
 from tests.store.samples import QUEUE, RESOURCE, claimed, view_of
 
@@ -125,3 +125,21 @@ def test_a_task_that_is_moved_to_a_queue_can_still_be_decided_on(store: Store) -
     assert store.assign_queues() == {QUEUE: 1}
     assert store.commit([decision]) == [Committed()]
     assert view_of(store, view.execution.id).frames[""] == decision.updated[0].frame
+
+
+def test_moments_are_parted_among_those_who_ask(store: Store) -> None:
+    wake_at = store.now() + timedelta(seconds=0.2)
+    begun = [samples.beginning(None, samples.waiting(wake_at=wake_at)) for _ in range(9)]
+    store.start(begun)
+    parts = [store.due(10, 1.0, Share(member, 3)) for member in range(3)]
+    assert sorted(event.execution for part in parts for event in part) == sorted(
+        one.execution.id for one in begun
+    )
+    assert all(event.execution % 3 == member for member, part in enumerate(parts) for event in part)
+
+
+def test_what_is_overdue_is_anybodys(store: Store) -> None:
+    long_ago = store.now() - timedelta(seconds=2)
+    samples.started(store, samples.waiting(wake_at=long_ago), deadline_at=long_ago)
+    for member in range(3):
+        assert len(store.due(10, 0.0, Share(member, 3))) == 2
