@@ -24,9 +24,13 @@ class Limits:
     group_transitions: int = 200
     group_bytes: int = 4 * MEBIBYTE
     states_per_transaction: int = 1_000
+    decision_bytes: int = 16 * MEBIBYTE
+    """Documents with which one decision enters states; one that has taken in more rests."""
     kept_calls: int = 1_000
     frames: int = 50_000
     children: int = 10_000
+    fork_bytes: int = 256 * MEBIBYTE
+    """What ItemSelector makes for all iterations of a Map together."""
     nesting: int = 20
     on_entries: int = 100
     after_entries: int = 20

@@ -64,7 +64,7 @@ def _enter(transition: Transition, thread: Thread, name: str) -> None:
         {"name": name, "input": thread.input},
     )
     thread.stand(name, entry, transition.now)
-    transition.count_state()
+    transition.count_state(thread.input)
     if transition.overspent:
         thread.rest_on_clock(transition.now)
     else:

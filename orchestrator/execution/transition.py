@@ -88,6 +88,8 @@ class Transition:
         self._history: list[HistoryEvent] = []
         self._next_event_id = view.execution.next_event_id
         self._states = 0
+        self._bytes = 0
+        self._entered_with: set[int] = set()
         self._evaluate = evaluate
         self._seconds = 0.0
         self._state_seconds = 0.0
@@ -139,24 +141,30 @@ class Transition:
         """Return the state in which a frame stands."""
         return self.machine.state(thread.state or "")
 
-    def count_state(self) -> None:
-        """Count a state that is entered."""
+    def count_state(self, given: Payload) -> None:
+        """Count a state that is entered, and its input unless another was entered with it."""
         self._states += 1
         self._state_seconds = 0.0
+        if id(given) not in self._entered_with:  # the history holds it: the id stays its own
+            self._entered_with.add(id(given))
+            self._bytes += len(given.text)
 
     @property
     def spent(self) -> bool:
         """Whether this decision has entered as many states as one may."""
-        return self._states >= self.limits.states_per_transaction or self._out_of_time
+        return self._states >= self.limits.states_per_transaction or self._exhausted
 
     @property
     def overspent(self) -> bool:
         """Whether the state entered last is one too many to be carried out now."""
-        return self._states > self.limits.states_per_transaction or self._out_of_time
+        return self._states > self.limits.states_per_transaction or self._exhausted
 
     @property
-    def _out_of_time(self) -> bool:
-        return self._seconds > self.limits.state_evaluation_seconds
+    def _exhausted(self) -> bool:
+        limits = self.limits
+        return (
+            self._seconds > limits.state_evaluation_seconds or self._bytes > limits.decision_bytes
+        )
 
     def ask(self, question: Question) -> Answer:
         """Have an expression evaluated, unless those of this state have taken too long already."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -90,6 +91,51 @@ def test_a_loop_through_a_catcher_comes_to_rest() -> None:
     failing = task(Parameters={"x.$": "States.StringToJson('{')"}, Catch=catch)
     world = World(states(A=failing), limits=FEW).start()
     assert world.only_frame().wake_at == world.now
+
+
+SMALL = Limits(decision_bytes=1_000)
+
+
+def test_a_decision_takes_in_so_many_bytes_and_goes_on_in_the_next() -> None:
+    grows = {"Type": "Pass", "Parameters": {"x.$": "$.x", "at.$": "$$.State.Name"}}
+    names = [f"S{n}" for n in range(20)]
+    machine = states(
+        **{name: grows | {"Next": follower} for name, follower in pairwise(names)}, S19=PASS
+    )
+    given = {"x": "x" * 300}
+    world = World(machine, limits=SMALL).start(given)
+    assert world.only_frame().wake_at == world.now
+    assert sum(one.endswith("StateEntered") for one in world.types) < 6
+    assert world.finish().result == World(machine).run(given).result
+    assert 4 < len(world.decisions) < 10
+
+
+def test_states_with_the_same_document_count_it_once() -> None:
+    machine = states(
+        **{f"S{n}": {"Type": "Pass", "Next": f"S{n + 1}"} for n in range(20)}, S20=PASS
+    )
+    world = World(machine, limits=SMALL).run("x" * 900)
+    assert (world.status, len(world.decisions)) == ("SUCCEEDED", 1)
+
+
+def test_large_iterations_begin_in_several_decisions() -> None:
+    each = mapping(
+        states(I=PASS), ItemSelector={"all.$": "$", "item.$": "$$.Map.Item.Value"}, MaxConcurrency=0
+    )
+    world = World(states(M=each), limits=SMALL).run(["x" * 100] * 9)
+    assert world.status == "SUCCEEDED"
+    assert len(world.decisions) > 4
+
+
+@pytest.mark.parametrize("concurrency", [0, 3])
+def test_what_an_item_selector_makes_for_all_iterations_together_has_a_limit(
+    concurrency: int,
+) -> None:
+    each = mapping(states(I=PASS), ItemSelector={"all.$": "$"}, MaxConcurrency=concurrency)
+    world = World(states(M=each), limits=Limits(fork_bytes=5_000)).run(["x" * 100] * 9)
+    assert (world.status, world.error) == ("FAILED", "States.Runtime")
+    assert "more than 5000 bytes for all iterations" in str(world.cause)
+    assert World(states(M=each), limits=Limits(fork_bytes=9_000)).run(["x" * 100] * 9).result
 
 
 # ------------------------------------------------------------------------------------ large forks

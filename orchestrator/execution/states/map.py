@@ -86,6 +86,7 @@ def _inputs(
     if selector is None:
         return items
     inputs: list[Payload] = []
+    left = transition.limits.fork_bytes
     seen = transition.variables(thread)
     for index, item in enumerate(items, first):
         if isinstance(selector, QueryTemplate):
@@ -96,8 +97,16 @@ def _inputs(
             draw = transition.draw(f"ItemSelector/{index}")
             selected = Payload.of(selector.render(given.value, context, draw, seen))
         dataflow.check_size(transition, selected, state.name)
+        left -= len(selected.text)
+        if left < 0:
+            raise _too_much_together(transition)
         inputs.append(selected)
     return inputs
+
+
+def _too_much_together(transition: Transition) -> StateFailure:
+    most = transition.limits.fork_bytes
+    return StateFailure(RUNTIME, f"ItemSelector makes more than {most} bytes for all iterations.")
 
 
 # ---------------------------------------------------------------------------------------- terms
