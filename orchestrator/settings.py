@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 DEFAULT_DATABASE_URL: Final = "sqlite:///orchestrator.db"
 _PREFIX: Final = "ORCHESTRATOR_"
+
+Seconds: TypeAlias = Annotated[float, Field(ge=0.001, le=86_400)]
+"""A duration: from a millisecond to a day."""
 
 
 class WrongSetting(Exception):
@@ -25,22 +28,22 @@ class Settings(BaseSettings):
     """`postgresql+psycopg://…` or `sqlite:///FILE`."""
     broker_url: str | None = None
     """`redis://…`; without it bells ring only inside the process."""
-    region: str = "us-east-1"
+    region: str = Field(default="us-east-1", pattern=r"^[a-z0-9-]+$")
     account: str = Field(default="000000000000", pattern=r"^\d{12}$")
-    lease_seconds: float = Field(default=30.0, gt=0)
+    lease_seconds: Seconds = 30.0
     """How long a claim holds without a renewal; renewed every third of it."""
-    poll_seconds: float = Field(default=0.1, gt=0)
+    poll_seconds: Seconds = 0.1
     """How often a scheduler looks for moments that are due."""
-    sweep_seconds: float = Field(default=1.0, gt=0)
+    sweep_seconds: Seconds = 1.0
     """How often a scheduler looks for lapsed leases, bells to ring again and tasks without a queue.
     """
-    slice_seconds: float = Field(default=1.0, gt=0)
+    slice_seconds: Seconds = 1.0
     """How long a worker slot goes on claiming before it lets others have a turn."""
     slice_tasks: int = Field(default=100, gt=0)
     """How many tasks a worker slot runs before it lets others have a turn."""
-    hung_seconds: float = Field(default=30.0, gt=0)
+    hung_seconds: Seconds = 30.0
     """How long a handler may go on after its attempt is over before its slot is given up."""
-    states_per_transaction: int = Field(default=1_000, gt=0)
+    states_per_transaction: int = Field(default=1_000, gt=0, le=100_000)
     """How many states one decision follows before it is cut and continued."""
     document_bytes: int = Field(default=8 * 1024 * 1024, gt=0, le=64 * 1024 * 1024)
     """The largest document."""

@@ -155,6 +155,11 @@ def test_the_same_machine_twice_is_refused(on_sqlite: Call, file: File, tmp_path
     [
         ("ORCHESTRATOR_LEASE_SECONDS", "abc"),
         ("ORCHESTRATOR_POLL_SECONDS", "0"),
+        ("ORCHESTRATOR_POLL_SECONDS", "inf"),
+        ("ORCHESTRATOR_SWEEP_SECONDS", "1e300"),
+        ("ORCHESTRATOR_LEASE_SECONDS", "nan"),
+        ("ORCHESTRATOR_STATES_PER_TRANSACTION", "1000000000"),
+        ("ORCHESTRATOR_REGION", "a b:c"),
         ("ORCHESTRATOR_LIMITS", "none"),
         ("ORCHESTRATOR_ACCOUNT", "12"),
         ("ORCHESTRATOR_LOG_LEVEL", "loud"),
