@@ -28,9 +28,18 @@ check: ## Checks format, style, types and import contracts
 	@$(PYTHON_IN_VENV) -m mypy
 	@$(BIN)/lint-imports --no-logo
 
-proof: ## Kills processes and servers at seeded moments: what was committed must survive
+proof: ## The long proofs: kills, faults, seeds, mutants, large Maps, long loops (about an hour)
 	@.ci/bootstrap dev
-	@$(PYTHON_IN_VENV) -m pytest -m chaos
+	$(PYTHON_IN_VENV) -m tests.chaos.matrix
+	$(PYTHON_IN_VENV) -m tests.chaos.faults
+	$(PYTHON_IN_VENV) -m tests.chaos.embedded
+	$(PYTHON_IN_VENV) -m tests.acceptance.kills --orders 100 --kills 30
+	$(PYTHON_IN_VENV) -m tests.store.deadlocks --seconds 30
+	$(PYTHON_IN_VENV) -m tests.engine.test_large_maps 100
+	$(PYTHON_IN_VENV) -m tests.engine.test_large_maps 10000
+	$(PYTHON_IN_VENV) -m tests.engine.test_loops 100000
+	$(BIN)/orchestrator simulate --seeds 5000
+	$(PYTHON_IN_VENV) -m tests.mutants
 
 cover: ## Runs all tests and shows which lines and branches they leave out
 	@.ci/bootstrap dev
