@@ -49,8 +49,9 @@ class Broker:
             self._world.later(seconds, partial(self._deliver, queue, self._rung))
 
     def deliver_now(self, queue: str) -> None:
-        """Take one more bell to a worker: a late one that comes at just this moment."""
-        self._world.later(0.0, partial(self._deliver, queue, self._rung))
+        """Take one more bell to every worker: late ones that come at just this moment."""
+        for process, hearer in list(self._hearers.items()):
+            self._world.step_in(process, partial(hearer.hear, queue))
 
     def _deliver(self, queue: str, number: int) -> None:
         if number < self._heard:

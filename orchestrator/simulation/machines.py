@@ -42,7 +42,7 @@ def draw_limits(chance: Chance) -> Limits:
 
 def draw_case(chance: Chance, limits: Limits) -> Case:
     """Draw a machine with an input and the manners of its handlers."""
-    exact = chance.happens(0.6) and limits.history_events is None
+    exact = chance.happens(0.5) and limits.history_events is None
     maker = _Maker(chance, exact=exact)
     machine = maker.branch(chance.whole(0, 2))
     if not exact and chance.happens(0.3):
@@ -181,8 +181,8 @@ class _Maker:
     def _wilder(self, state: State) -> None:
         if self.chance.happens(0.3):
             state["Resource"] = LAMBDA
-        if self.chance.happens(0.5):
-            state.setdefault("TimeoutSeconds", self.chance.whole(3, 9))
+        if self.chance.happens(0.6):
+            state.setdefault("TimeoutSeconds", self.chance.whole(3, 6))
         if self.chance.happens(0.4):
             state["HeartbeatSeconds"] = 2
 

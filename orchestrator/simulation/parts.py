@@ -28,6 +28,8 @@ class Deployment:
     world: World
     database: SimulatedDatabase
     broker: Broker
+    observer: Store
+    """Sees everything, and is not disturbed."""
     limits: Limits
     parse: Callable[[str, Limits], Parsed]
     lives: Lives

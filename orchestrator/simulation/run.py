@@ -31,7 +31,6 @@ from orchestrator.simulation.troubles import Troubles
 from orchestrator.simulation.wire import FaultyWire
 from orchestrator.simulation.worker import Worker
 from orchestrator.simulation.world import SECOND, Process, Rates, World
-from orchestrator.store import Store
 from orchestrator.store.simulated import SimulatedDatabase
 
 MEMORY: Final = Path("/dev/shm")  # noqa: S108  # a folder in memory, where there is one
@@ -159,18 +158,19 @@ class _Bench:
         self._database.empty()
         limits = draw_limits(chance)
         schedulers = Schedulers(world)
+        observer = self._database.store(limits, LEASE_SECONDS)
         deployment = Deployment(
             world=world,
             database=self._database,
             broker=Broker(world),
+            observer=observer,
             limits=limits,
             lives=Lives(),
             beating=chance.happens(0.25),
             parse=lru_cache(maxsize=None)(definition.parse),
             wake=schedulers.wake,
         )
-        observer = self._database.store(limits, LEASE_SECONDS)
-        run = _Run(world, deployment, schedulers, observer)
+        run = _Run(world, deployment, schedulers)
         run.go()
         return Report(seed, tuple(world.faults), world.counts, tuple(world.log))
 
@@ -181,6 +181,7 @@ def _rates(chance: Chance) -> Rates:
         overtaken=chance.one_of((0.0, 0.1, 0.3, 0.6)),
         killed=chance.one_of((0.0, 0.005, 0.02, 0.05)),
         cut=chance.one_of((0.0, 0.01, 0.05)),
+        unknown=chance.one_of((0.0, 0.05, 0.15)),
         drained=chance.one_of((0.0, 0.0, 0.1)),
         bell_lost=chance.one_of((0.0, 0.1, 0.5, 1.0)),
         bell_doubled=chance.one_of((0.0, 0.3)),
@@ -192,11 +193,9 @@ def _rates(chance: Chance) -> Rates:
 class _Run:
     """One seed's deployment, from its start until everything has ended."""
 
-    def __init__(
-        self, world: World, deployment: Deployment, schedulers: Schedulers, observer: Store
-    ) -> None:
+    def __init__(self, world: World, deployment: Deployment, schedulers: Schedulers) -> None:
         self._world = world
-        self._observer = observer
+        self._observer = deployment.observer
         self._doors = Doors(world)
         self._workers: dict[Process, Worker] = {}
         self._cases: dict[str, Case] = {}
@@ -204,8 +203,9 @@ class _Run:
         self._calls: list[Call] = []
         self._ended: set[int] = set()
         """Executions without frames: they have ended, once and for all."""
+        self._workers_to_be = [self._worker(n, deployment) for n in range(world.chance.whole(1, 3))]
         self._processes = [
-            *(self._worker(n, deployment) for n in range(world.chance.whole(1, 3))),
+            *self._workers_to_be,
             *(
                 Process(world, f"ticks {n}", partial(schedulers.make, deployment=deployment))
                 for n in range(2)
@@ -217,12 +217,12 @@ class _Run:
         ]
         self._troubles = Troubles(
             world=world,
-            store=observer,
+            store=deployment.observer,
             processes=self._processes,
             workers=self._workers,
             doors=self._doors,
             ended=self._ended,
-            stops=world.chance.happens(0.25),
+            stops=world.chance.happens(0.4),
         )
         for n in range(world.chance.whole(1, 4)):
             self._plan(f"m{n}", draw_case(world.chance, deployment.limits))
@@ -264,8 +264,12 @@ class _Run:
     def go(self) -> None:
         """Run until everything has ended, and judge it."""
         world = self._world
+        late = world.chance.happens(0.35)
         for process in self._processes:
-            world.later(world.chance.one_of((0.0, 0.0, 1.0, 4.0, 8.0)), process.start)
+            seconds = world.chance.one_of((0.0, 0.0, 1.0, 4.0))
+            if late and process in self._workers_to_be:
+                seconds = world.chance.between(3.0, 10.0)
+            world.later(seconds, process.start)
         world.later(0.5, self._troubles.begin)
         calm_at = int(world.chance.between(6.0, 30.0) * SECOND)
         steps = 0

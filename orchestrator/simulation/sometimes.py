@@ -38,7 +38,7 @@ class Sometimes(StrEnum):
     FENCED = "a completion was fenced"
     FROZEN_FENCED = "the late result of a frozen worker was refused"
     INLINE = "an inline continuation was claimed"
-    INLINE_ORPHANED = "an inline claim was committed and its worker never heard of it"
+    FOUND_AGAIN = "an inline claim was found again after a commit of unknown outcome"
     DELIVERED_AGAIN = "a task was delivered again"
     DELIVERIES_SPENT = "deliveries were spent"
     ONCE_LOST = "an at-most-once task was lost"

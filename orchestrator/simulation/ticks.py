@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from orchestrator.engine import Handled, Outcome
@@ -27,6 +28,7 @@ class Ticks:
         self.process = process
         self._world = process.world
         self._broker = deployment.broker
+        self._observer = deployment.observer
         self._beating = deployment.beating
         self._blind_since = self._world.monotonic()
         self._parts = Parts.of(deployment, process)
@@ -70,11 +72,34 @@ class Ticks:
             if found and self.process.name not in found:
                 self._world.count(Sometimes.SAME_MOMENT)
             found.add(self.process.name)
-        if moments and self._world.chance.happens(0.5):
-            for queue in dict.fromkeys(QUEUES.values()):
-                self._broker.deliver_now(queue)
+        self._arrange(moments)
         for handled in self._handled(moments):
             self._note(handled)
+
+    def _arrange(self, moments: Sequence[Event]) -> None:
+        """Have others act just before this is written, where that matters most."""
+        meets, chance = self.process.meets, self._world.chance
+        if chance.happens(0.9) and any(self._waits(moment) for moment in moments):
+            meets += [self._world.revive, self._assign]
+            meets += [partial(self._broker.deliver_now, queue) for queue in _QUEUES]
+        if chance.happens(0.8) and len({moment.execution for moment in moments}) > 1:
+            meets.append(partial(self._world.crowd, 5.0))
+
+    def _assign(self) -> None:
+        """Do what the other scheduler does now and then."""
+        with self._world.unseen():
+            self._observer.assign_queues()
+
+    def _waits(self, moment: Event) -> bool:
+        """Tell whether a moment is that of a task which nobody has claimed yet."""
+        if not isinstance(moment, MomentDue):
+            return False
+        with self._world.unseen():
+            frames = self._observer.frames(moment.execution)
+        for frame in frames:
+            if frame.id == moment.frame and frame.task is not None:
+                return frame.task.claimed_by is None
+        return False
 
     def _note(self, handled: Handled) -> None:
         event, ledger = handled.event, self._world.ledger
@@ -126,6 +151,7 @@ class Ticks:
         return answers
 
 
+_QUEUES: Final = tuple(dict.fromkeys(QUEUES.values()))
 _EXCUSES: Final = ("StoreUnavailable", "something else")
 
 

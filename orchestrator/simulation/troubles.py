@@ -61,9 +61,9 @@ class Troubles:
         self.world.kill(self.world.chance.one_of(self.processes))
 
     def _freeze(self) -> None:
-        some = list(self.workers) if self.world.chance.happens(0.5) else self.processes
+        some = list(self.workers) if self.world.chance.happens(0.7) else self.processes
         process = self.world.chance.one_of(some or self.processes)
-        self.world.freeze(process, self.world.chance.one_of((1.0, 5.0, 15.0, 30.0)))
+        self.world.freeze(process, self.world.chance.one_of((1.0, 5.0, 15.0, 15.0, 30.0)))
 
     def _jump(self) -> None:
         self.world.jump(self.world.chance.one_of((-5, -1, 1, 5, 20)))
@@ -82,7 +82,8 @@ class Troubles:
 
     def _stop(self) -> None:
         door = self.doors.any()
-        started = list(self.world.ledger.started.values())
+        known = self.world.ledger.started.values()
+        started = [one for one in known if one not in self.ended] or list(known)
         if door is not None and started:
             execution = self.world.chance.one_of(started)
             runs = any(frame.task and frame.task.claimed_by for frame in self._frames(execution))

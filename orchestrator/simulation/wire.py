@@ -34,6 +34,7 @@ class FaultyWire:
         within = self._within()
         if within is not None:
             world, process = within
+            world.let_meet(process)
             world.let_others_go_first(process)
             _kill(world, Sometimes.KILLED_BEFORE_COMMIT)
             _fail(world)
@@ -90,7 +91,7 @@ def _kill(world: World, at: Sometimes) -> None:
 
 
 def _cut_commit(world: World, at: Sometimes) -> None:
-    if world.chance.happens(world.rates.cut):
+    if world.chance.happens(world.rates.unknown):
         world.writing = False
         world.count(at)
         raise WireCut("the wire is cut during COMMIT")

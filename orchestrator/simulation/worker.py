@@ -297,6 +297,8 @@ class Worker:
         world.ledger.settled.append(handled.event)
         if handled.outcome is Outcome.COMMITTED:
             run.committed = True
+            if unknown and handled.claim is not None:
+                world.count(Sometimes.FOUND_AGAIN)
             if not holds:
                 world.blame(f"{self._name}: {_named(held.claim)} is another's, and was committed")
         elif not unknown:
@@ -304,8 +306,6 @@ class Worker:
             world.count(Sometimes.FENCED)
             if self.process.freezes > held.freezes:
                 world.count(Sometimes.FROZEN_FENCED)
-        elif not self.draining:
-            world.count(Sometimes.INLINE_ORPHANED)
 
 
 def is_lonely(claim: Claim) -> bool:

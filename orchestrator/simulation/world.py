@@ -10,7 +10,8 @@ import heapq
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol
@@ -27,6 +28,8 @@ TRUSTED: Final = 31 * SECOND
 """For so long a process may trust what it has read from a clock that has jumped back since."""
 MOST_NESTED: Final = 3
 """How many processes wait for their database at the same time."""
+MOST_CROWDED: Final = 8
+"""Steps that are squeezed in before one transaction."""
 
 
 class Killed(BaseException):
@@ -40,6 +43,8 @@ class Rates:
     overtaken: float = 0.0
     killed: float = 0.0
     cut: float = 0.0
+    unknown: float = 0.0
+    """Per commit: it stands or does not, and nobody hears which."""
     drained: float = 0.0
     """Per claim: its worker is told to end."""
     bell_lost: float = 0.0
@@ -68,6 +73,7 @@ class Process:
 
     def __init__(self, world: World, name: str, program: Callable[[Process], Program]) -> None:
         self.world = world
+        world.processes.append(self)
         self.name = name
         self.life = 0
         self.alive = False
@@ -75,6 +81,8 @@ class Process:
         self.freezes = 0
         self.draws = 0
         """How many decisions it has drawn chance for."""
+        self.meets: list[Callable[[], None]] = []
+        """What others do just before its next transaction begins."""
         self._program = program
 
     def start(self) -> None:
@@ -135,6 +143,7 @@ class World:
         """Until then the database is away."""
         self.writing = False
         """Whether the process that runs holds the database's lock."""
+        self.processes: list[Process] = []
         self.running: list[Process | None] = []
         """Who takes a step, behind those that wait for their database; None: the world itself."""
         self._latest = 0
@@ -228,6 +237,40 @@ class World:
     def speaker(self) -> Process | None:
         """The process that speaks to the database now."""
         return self.running[-1] if self.running else None
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Speak to the database as the world itself, while a process takes a step."""
+        self.running.append(None)
+        try:
+            yield
+        finally:
+            self.running.pop()
+
+    def let_meet(self, process: Process) -> None:
+        """Let happen what is to happen just before a process begins to write."""
+        life = process.life
+        steps, process.meets = process.meets, []
+        for step in steps:
+            step()
+        if process.life != life:
+            raise Killed
+
+    def crowd(self, seconds: float) -> None:
+        """Take all steps of the next seconds at once, but no more than a few."""
+        for _ in range(MOST_CROWDED):
+            self.go_on(int(seconds * SECOND))
+
+    def revive(self) -> None:
+        """Start at once whoever is dead."""
+        for process in self.processes:
+            process.start()
+        self.crowd(0.0)
+
+    def step_in(self, process: Process, step: Callable[[], None]) -> None:
+        """Have a process take a step now, if it can."""
+        if process.alive and process not in self.running and process.frozen_until <= self.elapsed:
+            self._run(process, step)
 
     def let_others_go_first(self, process: Process) -> None:
         """Let others take some steps while a process waits; it may be dead then."""

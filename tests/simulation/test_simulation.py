@@ -1,0 +1,45 @@
+"""The whole under seeded faults: nothing that must not happen, and everything that may."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from orchestrator import main
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def simulated(*arguments: str, hash_seed: str = "0") -> str:
+    """Run the command in a process of its own and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "orchestrator", "simulate", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_two_hundred_seeds_hold_and_come_to_everything_that_may_happen() -> None:
+    simulation = main.simulation(1, 200, logging=False)
+    for report in simulation:
+        assert not report.faults, "\n".join(report.lines())
+    assert simulation.summary.passed, list(simulation.summary.lines())
+
+
+def test_the_same_seeds_give_the_same_log_to_the_letter() -> None:
+    arguments = ("--seed", "21", "--seeds", "4", "--log")
+    first = simulated(*arguments, hash_seed="1")
+    assert len(first.splitlines()) > 100
+    assert simulated(*arguments, hash_seed="2") == first
+
+
+def test_a_seed_gives_the_same_log_alone_as_behind_others() -> None:
+    *_, behind = main.simulation(31, 3, logging=True)
+    (alone,) = main.simulation(33, 1, logging=True)
+    assert alone.log == behind.log
