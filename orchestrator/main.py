@@ -24,10 +24,12 @@ from orchestrator.engine import (
     Engine,
     Mocks,
     Silence,
+    Surroundings,
     TellingBell,
     UnreadableRevision,
     no_mocks,
 )
+from orchestrator.evaluation import Evaluator
 from orchestrator.execution.frame import Scope
 from orchestrator.service import Orchestrator
 from orchestrator.settings import Settings, WrongSetting
@@ -121,7 +123,15 @@ def build(
         settings.database_url, limits=bounds, scope=scope, lease_seconds=settings.lease_seconds
     )
     bell = TellingBell(bell or _bell(settings), store)
-    engine = Engine(store, bell, limits=bounds, scope=scope, wake=wake, mocks=mocks)
+    engine = Engine(
+        store,
+        bell,
+        limits=bounds,
+        scope=scope,
+        wake=wake,
+        surroundings=Surroundings(evaluate=Evaluator(bounds)),
+        mocks=mocks,
+    )
     service = Orchestrator(store, engine, limits=bounds, scope=scope)
     return Parts(settings, store, bell, engine, service)
 

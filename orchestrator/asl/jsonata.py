@@ -17,7 +17,7 @@ from orchestrator.asl.document import DocumentError, Json, read
 from orchestrator.asl.draw import Draw
 from orchestrator.asl.limits import DEFAULT, MOST_QUERY_DEPTH, MOST_QUERY_ITEMS, Limits
 from orchestrator.asl.query_functions import DRAWING, PURE, FunctionError, drawing
-from orchestrator.asl.query_text import bare_reference, is_heavy, mentioned
+from orchestrator.asl.query_text import bare_reference, is_heavy, mentioned, uncalled
 
 
 class QuerySyntaxError(Exception):
@@ -36,11 +36,13 @@ class Query:
     """A compiled expression; `text` is what stands between `{%` and `%}`, without blanks around.
 
     `members` is the way to go where the expression only names a variable and members of it.
-    `states` names what it reads of `$states`; None: all of it.
+    `states` names what it reads of `$states`; None: all of it. `uncalled` are names that may be
+    functions of JSONata, or variables of the same name, since it does not call them.
     """
 
     text: str
     variables: frozenset[str]
+    uncalled: frozenset[str]
     states: frozenset[str] | None
     reads_execution_input: bool
     heavy: bool
@@ -139,6 +141,7 @@ def compile_query(text: str) -> Query:
     return Query(
         text=text,
         variables=frozenset(bindings) - {STATES} - functions,
+        uncalled=uncalled(text) - frozenset(bindings),
         states=frozenset(of_states) if isinstance(of_states, dict) else None,
         reads_execution_input=_reaches(of_states, "context", "Execution", "Input"),
         heavy=is_heavy(text),
@@ -191,8 +194,10 @@ def _named(question: Question) -> Answer | None:
     members = question.query.members
     if members is None:
         return None
-    value: Json = dict(question.bindings)
-    for name in members:
+    if members[0] not in question.bindings:
+        return None  # it may be a function
+    value = question.bindings[members[0]]
+    for name in members[1:]:
         if not isinstance(value, dict):
             return None
         if name not in value:
@@ -210,18 +215,30 @@ def _evaluated(question: Question, bounds: Bounds) -> Answer:
         text = _run(query.compiled, bindings, question.moment_ms, bounds)
         if text is not None:
             return Answer(read(text, limits=_TRUSTED))
-        # The library gives the same for a function and for nothing at all.
-        probe = jlens.Expression(f"$type(({query.text}\n))")
-        kind = _run(probe, bindings, question.moment_ms, bounds)
+        return _without_value(query, {**PURE, **bindings}, question.moment_ms, bounds)
     except jlens.JlensError as error:
         return _failed(f"{error.code}: {error}", exhausted=error.code in _LIMITS)
-    except (FunctionError, DocumentError, ValueError, RecursionError, MemoryError) as error:
+    except (FunctionError, DocumentError) as error:
         return _failed(str(error))
+    except (ArithmeticError, TypeError, ValueError, RecursionError, MemoryError):
+        # From a function of ours that was handed what is no JSON, or from the library.
+        return _failed("the evaluation broke off")
     except BaseException as error:
         # The library's own panics are derived from nothing better.
         if type(error).__name__ != _PANIC:
             raise
         return _failed("the evaluation broke off")
+
+
+def _without_value(
+    query: Query, bindings: dict[str, object], moment_ms: int, bounds: Bounds
+) -> Answer:
+    """Tell a function from nothing at all: the library gives the same for both."""
+    try:
+        probe = jlens.Expression(f"$type(({query.text}\n))")
+    except jlens.JlensError:
+        return _UNSUPPORTED  # a pattern, which may not stand between parentheses
+    kind = _run(probe, bindings, moment_ms, bounds)
     return _UNSUPPORTED if kind == '"function"' else UNDEFINED
 
 

@@ -33,7 +33,7 @@ def _integer(function: str, value: Json) -> int:
     return math.floor(_number(function, value))
 
 
-def _partition(array: Json = None, size: Json = None) -> Json:
+def _partition(array: Json = None, size: Json = None, *_: Json) -> Json:
     if array is None or size is None:
         return None
     length = _integer("partition", size)
@@ -43,7 +43,7 @@ def _partition(array: Json = None, size: Json = None) -> Json:
     return [items[first : first + length] for first in range(0, len(items), length)]
 
 
-def _range(first: Json = None, last: Json = None, step: Json = None) -> Json:
+def _range(first: Json = None, last: Json = None, step: Json = None, *_: Json) -> Json:
     if first is None or last is None or step is None:
         return None
     numbers = range_of(*(_integer("range", one) for one in (first, last, step)))
@@ -69,7 +69,7 @@ _ALGORITHMS: Final = {
 }
 
 
-def _hash(value: Json = None, algorithm: Json = None) -> Json:
+def _hash(value: Json = None, algorithm: Json = None, *_: Json) -> Json:
     if value is None or algorithm is None:
         return None
     made = _ALGORITHMS.get(algorithm) if isinstance(algorithm, str) else None
@@ -80,7 +80,7 @@ def _hash(value: Json = None, algorithm: Json = None) -> Json:
     return made(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _parse(text: Json = None) -> Json:
+def _parse(text: Json = None, *_: Json) -> Json:
     if text is None:
         return None
     if not isinstance(text, str):
@@ -103,10 +103,13 @@ DRAWING: Final = ("random", "uuid")
 def drawing(draw: Draw) -> dict[str, Function]:
     """Return the functions that draw, on these draws."""
 
-    def random(seed: Json = None) -> Json:
+    def random(seed: Json = None, *_: Json) -> Json:
         return draw.fraction() if seed is None else java_random(_integer("random", seed))
 
-    return {"random": random, "uuid": draw.uuid}
+    def uuid(*_: Json) -> Json:
+        return draw.uuid()
+
+    return {"random": random, "uuid": uuid}
 
 
 _BITS: Final = (1 << 48) - 1

@@ -9,7 +9,7 @@ from typing import Final
 _HEAVY: Final = re.compile(
     r"""
     \$(?: replace | pad | join | split | formatNumber | match | string | base64encode
-        | distinct | reduce ) (?!\w)    # functions that do not heed every limit
+        | distinct | reduce | range ) (?!\w)  # functions that do not heed every limit
     | (?<!\w) function \s* \(           # a function is defined
     | λ
     | \.\.                              # a range
@@ -36,6 +36,14 @@ def mentioned(function: str, text: str) -> bool:
             return True
         at = text.find(f"${function}", end)
     return False
+
+
+_UNCALLED: Final = re.compile(r"\$([^\W\d]\w*+)(?!\s*\()")
+
+
+def uncalled(text: str) -> frozenset[str]:
+    """Return the names behind a `$` that no parenthesis follows."""
+    return frozenset(_UNCALLED.findall(text))
 
 
 _TOKEN: Final = re.compile(

@@ -216,6 +216,7 @@ class Engine:
                     now,
                     bits,
                     self._limits,
+                    self._surroundings.evaluate,
                     around=around,
                 )
             except NeedsMore as needs:
@@ -379,7 +380,15 @@ class Engine:
         bits = self._surroundings.random_bytes(TOKEN_BYTES)
         now = self._store.now()
         while True:
-            decision = decide(machine, view, arrival.event, now, bits, self._limits)
+            decision = decide(
+                machine,
+                view,
+                arrival.event,
+                now,
+                bits,
+                self._limits,
+                self._surroundings.evaluate,
+            )
             match decision:
                 case Missing() if decision.activities:
                     view = replace(view, around=self._surrounding.more(view.around, decision))

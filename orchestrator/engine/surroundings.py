@@ -1,4 +1,4 @@
-"""What an engine takes from the machine that it runs on: randomness and time."""
+"""What an engine takes from the machine that it runs on: randomness, time, evaluation."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Final
 from orchestrator.asl import definition
 from orchestrator.asl.definition import Parsed
 from orchestrator.asl.limits import Limits
+from orchestrator.execution.evaluate import Evaluate, evaluate_here
 
 EPOCH_MS: Final = 1_704_067_200_000
 """2024-01-01: execution ids count milliseconds from here, above 22 random bits."""
@@ -24,6 +25,8 @@ class Surroundings:
     milliseconds: Callable[[], int] = lambda: time.time_ns() // 1_000_000
     """Since 1970; what executions are listed by, and nothing else."""
     monotonic: Callable[[], float] = time.monotonic
+    evaluate: Evaluate = evaluate_here
+    """Where expressions are evaluated; this process is no place for those of strangers."""
     parse: Callable[[str, Limits], Parsed] = definition.parse
     """Engines of one simulation share what they have parsed."""
 

@@ -84,9 +84,9 @@ def _bindings(
     transition: Transition, thread: Thread, query: Query, known: Known
 ) -> dict[str, Json]:
     bindings: dict[str, Json] = {}
-    if query.variables:
-        variables = transition.variables(thread)
-        bindings = {name: variables[name] for name in query.variables if name in variables}
+    if (variables := transition.variables(thread)) and (query.variables or query.uncalled):
+        names = query.variables | query.uncalled
+        bindings = {name: variables[name] for name in names if name in variables}
     states: dict[str, Json] = {}
     wanted = query.states
     if wanted is None or "input" in wanted:
