@@ -7,7 +7,7 @@ BIN := .venv/bin
 PYTHON_IN_VENV := $(BIN)/python
 INPUT ?= definitions/inputs/order-fulfilment/fulfilled.json
 
-.PHONY: help demo test check proof cover format lock clean
+.PHONY: help demo test check proof conformance cover format lock clean
 
 help: ## Lists the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
@@ -40,6 +40,10 @@ proof: ## The long proofs: kills, faults, seeds, mutants, large Maps, long loops
 	$(PYTHON_IN_VENV) -m tests.engine.test_loops 100000
 	$(BIN)/orchestrator simulate --seeds 5000
 	$(PYTHON_IN_VENV) -m tests.mutants
+
+conformance: ## Runs the recorded cases beside the project, writes docs/conformance.md
+	@.ci/bootstrap dev
+	@$(PYTHON_IN_VENV) -m tests.conformance
 
 cover: ## Runs all tests and shows which lines and branches they leave out
 	@.ci/bootstrap dev

@@ -18,7 +18,10 @@ import structlog
 from orchestrator import logs
 from orchestrator import settings as environment
 from orchestrator import store as database
+from orchestrator.api.errors import CannotListen
 from orchestrator.asl.limits import DEFAULT, STRICT_AWS, Limits
+from orchestrator.dispatch.mocked import Mocks as Mocked
+from orchestrator.dispatch.mocked import UnreadableMocks
 from orchestrator.engine import (
     Bell,
     Engine,
@@ -73,6 +76,8 @@ WRONG_USE: Final = (
     UnsupportedDatabase,
     NoSuchHandlers,
     UnusableFolder,
+    CannotListen,
+    UnreadableMocks,
 )
 """What the caller has to change; the text of each says what."""
 TROUBLE: Final = (StoreUnavailable, SchemaMismatch, TooManyWriters, UnreadableRevision)
@@ -246,7 +251,6 @@ def embedded(
     Handlers find the folder in the environment, as ORCHESTRATOR_DATA.
     """
     from orchestrator.dispatch.local import LocalBell, LocalWorker
-    from orchestrator.dispatch.mocked import Mocks as Mocked
 
     try:
         data.mkdir(parents=True, exist_ok=True)
@@ -296,6 +300,10 @@ def run_api(settings: Settings, host: str, port: int) -> None:
     from orchestrator.api.server import serve
 
     parts = build(settings)
+    try:
+        parts.store.check()
+    except StoreUnavailable as away:  # the door answers that, until it is back
+        log.warning("the database is away", reason=str(away))
     app = application(parts.service, parts.store.scope, parts.store.limits)
     try:
         serve(app, host, port)

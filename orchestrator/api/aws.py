@@ -20,6 +20,7 @@ from orchestrator.api.given import Given
 from orchestrator.api.paging import Pages
 from orchestrator.api.presence import Presence
 from orchestrator.api.settings import encryption_of, logging_of, machine_settings, tracing_of
+from orchestrator.api.words import words
 from orchestrator.asl.diagnostics import Severity
 from orchestrator.asl.document import Json
 from orchestrator.asl.limits import Limits
@@ -377,7 +378,7 @@ class Aws:
         except MachineIsDeleting:
             raise _deleting(machine.arn) from None
         except InvalidExecutionInput as error:
-            raise _bad_input(error.why) from None
+            raise _bad_input(words(text or "", error.position, error.why)) from None
         except ExecutionAlreadyExists:
             raise _exists(self._scope.execution_arn(machine.name, name or "")) from None
 

@@ -10,6 +10,10 @@ TOO_LARGE: Final = 413
 UNAVAILABLE: Final = 503
 
 
+class CannotListen(Exception):
+    """The address is taken, or is none of this machine's."""
+
+
 class ApiError(Exception):
     """An answer that is an error: its name, its text, and the status of HTTP."""
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import sys
 
 import uvicorn
 from fastapi import FastAPI
 
+from orchestrator.api.errors import CannotListen
+
 BACKLOG = 2_048
 STOP_SECONDS = 5
 """How long requests that wait are left alone when the server ends."""
-
-
-class CannotListen(Exception):
-    """The address is taken, or is none of this machine's."""
 
 
 def serve(app: FastAPI, host: str, port: int) -> None:
@@ -34,7 +33,13 @@ def serve(app: FastAPI, host: str, port: int) -> None:
         file=sys.stderr,
         flush=True,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    # uvicorn ends in order and then raises the signal once more: that is to end nothing.
+    before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -31,7 +31,7 @@ def submit(transition: Transition, thread: Thread, state: Task, result: Payload)
     if rests_on is None or task is None:
         return False
     if task.resource == MOCK:
-        attempt.record_submitted(transition, thread, resource, _NOTHING)
+        submit_mocked(transition, thread, state)
         return False
     attempt.record_submitted(transition, thread, resource, result)
     thread.rest_on_answer(rests_on, _earliest(transition, thread, task.heartbeat_seconds))
@@ -39,6 +39,12 @@ def submit(transition: Transition, thread: Thread, state: Task, result: Payload)
 
 
 _NOTHING = Payload.of({})
+
+
+def submit_mocked(transition: Transition, thread: Thread, state: Task) -> None:
+    """Record that a mocked task has been handed on, if it wants an answer: it has it already."""
+    if _rests_on(state.resource) is not None:
+        attempt.record_submitted(transition, thread, state.resource, _NOTHING)
 
 
 def abandon(transition: Transition, thread: Thread, state: Task) -> None:

@@ -24,9 +24,10 @@ class InvalidDefinition(ServiceError):
 class InvalidExecutionInput(ServiceError):
     """An input that is no JSON document, or one that no database could hold."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, position: int | None = None) -> None:
         super().__init__(f"Invalid State Machine Execution Input: {why}")
         self.why = why
+        self.position = position
 
 
 class MachineDoesNotExist(ServiceError):

@@ -231,7 +231,7 @@ def read_input(text: str, limits: Limits = DEFAULT) -> Payload:
     try:
         return Payload.of(document.read(text, limits=limits))
     except document.DocumentError as error:
-        raise InvalidExecutionInput(str(error)) from None
+        raise InvalidExecutionInput(str(error), error.position) from None
 
 
 def _nameable(name: str) -> bool:

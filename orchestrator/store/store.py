@@ -368,7 +368,7 @@ class Store:
 
     def listen(self, hearer: news.Hearer) -> Callable[[], None]:
         """Hear of every topic until the function that is answered is called."""
-        return news.listen(self._ready(), hearer)
+        return news.listen(self._database, hearer)
 
     def beat(self, execution_id: int, frame: str, token: str) -> bool:
         """Note that whoever has a task's token is alive; False if the attempt is over."""

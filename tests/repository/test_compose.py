@@ -11,9 +11,10 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import httpx
 import pytest
 import redis
 import yaml
@@ -25,7 +26,7 @@ from tests.servers import PostgresServer, free_port, redis_binary, start_process
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(sys.executable).parent
 SERVERS = {"postgres", "redis"}
-OURS = {"migrate", "scheduler", "workers"}
+OURS = {"migrate", "api", "scheduler", "workers"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def test_the_services_are_those_of_a_whole_deployment() -> None:
 
 def test_nothing_starts_before_what_it_needs() -> None:
     assert SERVICES["migrate"].needs == {"postgres": "service_healthy"}
-    for name in ("scheduler", "workers"):
+    for name in ("api", "scheduler", "workers"):
         assert SERVICES[name].needs == {
             "migrate": "service_completed_successfully",
             "redis": "service_healthy",
@@ -137,6 +138,32 @@ def test_an_order_runs_through_the_services(environment: dict[str, str], tmp_pat
         while (status := _status(environment)) == "RUNNING" and time.monotonic() < limit_at:
             time.sleep(0.2)
         assert status == "SUCCEEDED"
+
+
+def test_the_door_is_published_on_this_machine_only() -> None:
+    text = (ROOT / "docker-compose.yml").read_text()
+    assert yaml.safe_load(text)["services"]["api"]["ports"] == ["127.0.0.1:8000:8000"]
+
+
+def test_the_door_answers_over_the_database(environment: dict[str, str], tmp_path: Path) -> None:
+    port = str(free_port())
+    assert _orchestrator(environment, "db", "upgrade")
+    api = SERVICES["api"]
+    SERVICES["api on a port"] = replace(api, command=(*api.command, "--port", port))
+    with _running("api on a port", environment, tmp_path):
+        limit_at = time.monotonic() + 30
+        while True:
+            try:
+                answer = httpx.post(
+                    f"http://127.0.0.1:{port}/",
+                    headers={"X-Amz-Target": "AWSStepFunctions.ListStateMachines"},
+                )
+            except httpx.TransportError:
+                assert time.monotonic() < limit_at
+                time.sleep(0.2)
+            else:
+                assert answer.json() == {"stateMachines": []}
+                return
 
 
 def _paid_order() -> object:

@@ -199,6 +199,8 @@ def _fail(transition: Transition, thread: Thread, state: Task, event: TaskFailed
     error, cause = _worded(resource, event.error), event.cause
     if error is not None and _is_lambda(resource) and task.resource != served.MOCK:
         cause = lambdas.cause_of(error, cause, task.key)
+    if task.resource == served.MOCK:
+        answers.submit_mocked(transition, thread, state)
     failure = bounded(error, cause, transition.limits)
     attempt.record_failed(transition, thread, resource, failure)
     meet(transition, thread, Setback(failure, reported=True))

@@ -1,0 +1,1 @@
+"""How near we come to what AWS was recorded to do: `python -m tests.conformance`."""
