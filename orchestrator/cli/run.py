@@ -135,7 +135,7 @@ def _table(story: Story) -> Table:
         seconds = f"{(line.left_at - line.entered_at).total_seconds():.2f}" if line.left_at else ""
         style = "red" if line.said.startswith("failed") else "" if line.left_at else "bold"
         table.add_row(
-            Text(printing.plain(line.name)), line.type, seconds, Text(line.said), style=style
+            Text(printing.plain(line.title)), line.type, seconds, Text(line.said), style=style
         )
     return table
 

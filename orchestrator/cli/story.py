@@ -21,9 +21,16 @@ class StateLine:
     name: str
     type: str
     entered_at: datetime
+    iteration: int | None = None
+    """Of the innermost Map around it."""
     said: str = "runs"
     attempts: int = 0
     left_at: datetime | None = None
+
+    @property
+    def title(self) -> str:
+        """The name, and which iteration it is of."""
+        return self.name if self.iteration is None else f"{self.name} [{self.iteration}]"
 
 
 @dataclass(slots=True)
@@ -33,6 +40,8 @@ class Story:
     started_at: datetime | None = None
     states: list[StateLine] = field(default_factory=list)
     _state_of: dict[int, StateLine] = field(default_factory=dict)
+    _iteration_of: dict[int, int] = field(default_factory=dict)
+    """Which iteration an event began."""
 
     def tell(self, events: Iterable[HistoryEvent]) -> Iterator[str]:
         """Take in events and say, line by line, what happened."""
@@ -46,7 +55,10 @@ class Story:
     def _take(self, event: HistoryEvent) -> str | None:
         if event.type.endswith("StateEntered"):
             return self._entered(event)
-        line = self._state_of.get(event.previous_id)
+        if event.type == "MapIterationStarted":
+            self._iteration_of[event.id] = int(str(event.details["index"]))
+            return None
+        line = self._line(event)
         if line is None:
             return _execution(event)
         self._state_of[event.id] = line
@@ -61,16 +73,30 @@ class Story:
         if said is None:
             return _execution(event)
         line.said = said
-        return f"{line.name:<24} {said}"
+        return f"{line.title:<24} {said}"
+
+    def _line(self, event: HistoryEvent) -> StateLine | None:
+        """The state that an event is of; a Map or Parallel leaves behind its last child's event."""
+        if event.type in {"MapStateExited", "ParallelStateExited"}:
+            name, kind = plain(str(event.details["name"])), event.type.removesuffix("StateExited")
+            for line in reversed(self.states):
+                if (line.name, line.type, line.left_at) == (name, kind, None):
+                    return line
+        return self._state_of.get(event.previous_id)
 
     def _entered(self, event: HistoryEvent) -> str:
         name, kind = plain(str(event.details["name"])), event.type.removesuffix("StateEntered")
-        line = StateLine(name, kind, event.at)
+        line = StateLine(name, kind, event.at, self._iteration(event.previous_id))
         self.states.append(line)
         self._state_of[event.id] = line
         if kind == "Wait":
             line.said = "waits"
-        return f"{name:<24} {_entering(kind)}"
+        return f"{line.title:<24} {_entering(kind)}"
+
+    def _iteration(self, previous: int) -> int | None:
+        begun = self._iteration_of.get(previous)
+        line = self._state_of.get(previous)
+        return begun if begun is not None or line is None else line.iteration
 
     def _work(self, event: HistoryEvent, line: StateLine) -> str | None:
         kind = event.type.removeprefix("LambdaFunction").removeprefix("Task")
