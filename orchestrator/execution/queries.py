@@ -45,6 +45,8 @@ class Known:
 
 
 NOTHING_MORE = Known()
+AT_ENTRY = Known(again=True)
+"""For what a state that has rested asks once more: a Wait must not wait for ever later moments."""
 
 
 def rendered(
@@ -132,7 +134,7 @@ def _kind(found: Json) -> str:
 def text(transition: Transition, thread: Thread, query: Query, field: str) -> str:
     """Return the value of an expression that must give a string."""
     queried = Queried(field, query)
-    found = value(transition, thread, queried)
+    found = value(transition, thread, queried, AT_ENTRY)
     if not isinstance(found, str):
         raise unexpected(queried, "string", found)
     return found
@@ -152,7 +154,7 @@ def number(
 ) -> int | float:
     """Return the value of an expression that must give a number within bounds."""
     queried = Queried(field, query)
-    found = value(transition, thread, queried)
+    found = value(transition, thread, queried, AT_ENTRY)
     if isinstance(found, bool) or not isinstance(found, int | float):
         raise unexpected(queried, "number", found)
     if not least <= found <= most:

@@ -19,6 +19,7 @@ from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
 from orchestrator.execution.decide import begin, decide
 from orchestrator.execution.decision import Around, Decision, Missing, Stale, View
+from orchestrator.execution.evaluate import Evaluate, evaluate_here
 from orchestrator.execution.events import (
     DeadlinePassed,
     Event,
@@ -127,6 +128,7 @@ class World:
     number: int = 1
     served: bool = True
     """Whether any worker claims what is ready."""
+    evaluate: Evaluate = evaluate_here
 
     machine: Machine = field(init=False)
     now: datetime = field(default=START, init=False)
@@ -169,6 +171,7 @@ class World:
                 self.now,
                 self.bits(),
                 self.limits,
+                self.evaluate,
                 around=AROUND,
             )
         )
@@ -200,7 +203,9 @@ class World:
         """Hand an event to `decide`, as the engine does, and store what is decided."""
         view = replace(self.view(frame_of(event)), around=AROUND)
         for _ in range(10):
-            decided = decide(self.machine, view, event, self.now, self.bits(), self.limits)
+            decided = decide(
+                self.machine, view, event, self.now, self.bits(), self.limits, self.evaluate
+            )
             match decided:
                 case Missing():
                     self.missing.append(decided)

@@ -24,6 +24,22 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 PATHS = st.sampled_from(["$", "$.a", "$.b", "$.n", "$[0]", "$..a", "$$.Execution.Input"])
 SHAPE = {"a.$": "$.a", "b.$": "$.b", "n.$": "$.n"}
+QUERY_SHAPE = {
+    "a": "{% $states.input.a %}",
+    "b": "{% $states.input.b %}",
+    "n": "{% $states.input.n %}",
+}
+QUERIES = st.sampled_from(
+    [
+        "{% $states.input %}",
+        "{% $states.input.a[0] %}",
+        "{% $count($states.input.a) + $states.input.n %}",
+        "{% $states.context.State.Name %}",
+        "{% $random() & $uuid() %}",
+        "{% $v.a %}",
+        "{% $exists($w) ? $w : 0 %}",
+    ]
+)
 
 
 def shaped(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -60,10 +76,27 @@ class Maker:
         state: dict[str, Any] = {"Type": chosen}
         if chosen not in TERMINAL | {"Choice"}:
             state |= {"Next": later} if later else {"End": True}
-        getattr(self, chosen.lower())(state, depth, others)
+        queried = self.draw(st.integers(0, 3)) == 0
+        if queried:
+            state["QueryLanguage"] = "JSONata"
+        getattr(self, f"query_{chosen.lower()}" if queried else chosen.lower())(
+            state, depth, others
+        )
         if chosen in {"Task", "Parallel", "Map"}:
             self.takes(state, others)
+        if chosen not in TERMINAL:
+            self.assigns(state, queried=queried)
         return state
+
+    def assigns(self, state: dict[str, Any], *, queried: bool) -> None:
+        name = self.draw(st.sampled_from("vw"))
+        if queried:
+            assign = {name: self.draw(QUERIES)}
+        elif self.wild():
+            assign = {f"{name}.$": self.draw(PATHS)}
+        else:
+            assign = {f"{name}.$": "$", "u": self.draw(VALUES)}
+        state |= self.choose({"Assign": assign})
 
     def pass_(self, state: dict[str, Any]) -> None:
         some: dict[str, Any] = {"Parameters": SHAPE}
@@ -81,6 +114,56 @@ class Maker:
         if name == "pass":
             return lambda state, depth, others: self.pass_(state)  # noqa: ARG005
         raise AttributeError(name)
+
+    def query_output(self, state: dict[str, Any]) -> None:
+        state |= self.choose({"Output": self.draw(QUERIES) if self.wild() else QUERY_SHAPE})
+
+    def query_pass(self, state: dict[str, Any], depth: int, others: list[str]) -> None:  # noqa: ARG002
+        self.query_output(state)
+
+    def query_succeed(self, state: dict[str, Any], depth: int, others: list[str]) -> None:  # noqa: ARG002
+        self.query_output(state)
+
+    def query_wait(self, state: dict[str, Any], depth: int, others: list[str]) -> None:  # noqa: ARG002
+        wild = "{% $fromMillis($millis() + 5000) %}" if self.wild() else None
+        state |= {"Timestamp": wild} if wild else {"Seconds": "{% $states.input.n %}"}
+        self.query_output(state)
+
+    def query_task(self, state: dict[str, Any], depth: int, others: list[str]) -> None:  # noqa: ARG002
+        state["Resource"] = "celery:t"
+        some: dict[str, Any] = {"TimeoutSeconds": "{% 10 + $states.input.n %}"}
+        some["Arguments"] = self.draw(QUERIES) if self.wild() else QUERY_SHAPE
+        if self.draw(st.booleans()):
+            some["Output"] = "{% $merge([$states.input, {'b': $states.result}]) %}"
+        state |= self.choose(some)
+
+    def query_choice(self, state: dict[str, Any], depth: int, others: list[str]) -> None:  # noqa: ARG002
+        condition = "{% $states.input.n > 2 %}" if not self.wild() else self.draw(QUERIES)
+        rule = {"Condition": condition, "Next": others[0]}
+        state["Choices"] = [{**rule, **self.choose({"Output": QUERY_SHAPE, "Assign": {"r": 1}})}]
+        state |= {} if self.wild() else {"Default": self.draw(st.sampled_from(others))}
+
+    def query_fail(self, state: dict[str, Any], depth: int, others: list[str]) -> None:  # noqa: ARG002
+        state |= self.choose({"Error": "{% 'E' %}", "Cause": "{% $states.input.b %}"})
+
+    def query_parallel(self, state: dict[str, Any], depth: int, others: list[str]) -> None:  # noqa: ARG002
+        state["Branches"] = [self.branch(depth - 1) for _ in range(self.draw(st.integers(1, 3)))]
+        state["Output"] = "{% $merge([$states.input, {'a': $states.result}]) %}"
+
+    def query_map(self, state: dict[str, Any], depth: int, others: list[str]) -> None:  # noqa: ARG002
+        state["ItemProcessor"] = self.branch(depth - 1)
+        state["Items"] = self.draw(QUERIES) if self.wild() else "{% [$states.input.a] %}"
+        some = {
+            "MaxConcurrency": "{% $states.input.n %}",
+            "ToleratedFailureCount": self.draw(st.integers(0, 2)),
+            "ItemSelector": {
+                "b": "{% $states.context.Map.Item.Value %}",
+                "n": "{% $states.context.Map.Item.Index %}",
+                "a": [1],
+            },
+        }
+        state |= self.choose(some)
+        state["Output"] = "{% $merge([$states.input, {'a': $states.result}]) %}"
 
     def wait(self, state: dict[str, Any], depth: int, others: list[str]) -> None:  # noqa: ARG002
         some = [{"Seconds": 0}, {"Seconds": 7}, {"SecondsPath": "$.n"}, {"Seconds": 60}]
@@ -136,7 +219,10 @@ class Maker:
         if others:
             catcher = {"ErrorEquals": [self.draw(st.sampled_from(ERRORS))]}
             target = self.draw(st.sampled_from(others))
-            some["Catch"] = [{**catcher, "ResultPath": "$.b", "Next": target}]
+            where: dict[str, Any] = {"ResultPath": "$.b"}
+            if "QueryLanguage" in state:
+                where = {"Output": {**QUERY_SHAPE, "b": "{% $states.errorOutput %}"}}
+            some["Catch"] = [{**catcher, **where, "Next": target}]
         state |= self.choose(some)
 
     def wild(self) -> bool:

@@ -65,8 +65,7 @@ def _queried_items(
 ) -> list[Json]:
     items = given.value
     if state.items is not None:
-        known = Known(again=True)
-        items = queries.rendered(transition, thread, state.items, known)
+        items = queries.rendered(transition, thread, state.items, queries.AT_ENTRY)
         if not isinstance(items, list) and isinstance(state.items.part, Queried):
             raise queries.unexpected(state.items.part, "array", items)
     if not isinstance(items, list):
