@@ -178,7 +178,7 @@ def test_programs_for_aws_find_what_they_need(shell: Shell) -> None:
     def answered() -> bool:
         asks = {"X-Amz-Target": "AWSStepFunctions.ListStateMachines"}
         try:
-            return httpx.post(endpoint, headers=asks).json() == {"stateMachines": []}
+            return bool(httpx.post(endpoint, headers=asks).json() == {"stateMachines": []})
         except httpx.TransportError:
             return False
 
