@@ -13,16 +13,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from orchestrator.asl import document
+from orchestrator.asl.calls import check_answers, read_calls
 from orchestrator.asl.diagnostics import Code, Finding, Findings, child, refused
 from orchestrator.asl.document import DocumentError, Json
 from orchestrator.asl.graph import check_graph
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
 from orchestrator.asl.resources import Kind, Pattern
-from orchestrator.asl.states import Task, read_branch
+from orchestrator.asl.states import Await, Task, read_branch
 from orchestrator.asl.states.fields import JSONATA, JSONPATH, Fields
+from orchestrator.asl.states.reaction import read_on
 
-_MACHINE = frozenset({"StartAt", "States", "Comment", "QueryLanguage", "Version", "TimeoutSeconds"})
+_MACHINE = frozenset(
+    {
+        "StartAt",
+        "States",
+        "Comment",
+        "QueryLanguage",
+        "Version",
+        "TimeoutSeconds",
+        "Calls",
+        "On",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +168,7 @@ def _read_machine(value: dict[str, Json], text: str, findings: Findings) -> Mach
     fields.allow(_MACHINE)
     branch = read_branch(fields)
     check_graph(value, findings)
+    check_answers(value, findings)
     return Machine(
         start_at=branch.start_at,
         states=branch.states,
@@ -162,6 +176,8 @@ def _read_machine(value: dict[str, Json], text: str, findings: Findings) -> Mach
         timeout_seconds=fields.integer("TimeoutSeconds", 1),
         version=fields.choice("Version", "1.0") or "1.0",
         text=text,
+        calls=read_calls(fields),
+        on=read_on(fields),
     )
 
 
@@ -179,6 +195,9 @@ def express_findings(machine: Machine) -> tuple[Finding, ...]:
     """Return what a machine of type EXPRESS may not contain: what waits for somebody's answer."""
     findings = Findings()
     for state in machine.every_state():
+        if isinstance(state, Await):
+            refusal = "Express state machine does not support states of type 'Await'"
+            findings.schema(refusal, child(state.pointer, "Type"))
         if not isinstance(state, Task):
             continue
         message = _EXPRESS_REFUSALS.get(state.resource.pattern)

@@ -16,7 +16,7 @@ class Severity(StrEnum):
 
 
 class Code(StrEnum):
-    """The codes of ValidateStateMachineDefinition, and ours: UNSUPPORTED, NO_NUMBER.
+    """The codes of ValidateStateMachineDefinition, and ours: UNSUPPORTED to MAY_WAIT_FOREVER.
 
     The last three are warnings of AWS's own.
     """
@@ -34,6 +34,9 @@ class Code(StrEnum):
     TOO_DEEPLY_NESTED = "TOO_DEEPLY_NESTED"
     UNSUPPORTED = "UNSUPPORTED"
     NO_NUMBER = "NO_NUMBER"
+    UNKNOWN_CALL = "UNKNOWN_CALL"
+    UNANSWERED_CALL = "UNANSWERED_CALL"
+    MAY_WAIT_FOREVER = "MAY_WAIT_FOREVER"
     NO_DOLLAR = "NO_DOLLAR"
     NO_PATH = "NO_PATH"
     PASS_RESULT_IS_STATIC = "PASS_RESULT_IS_STATIC"  # noqa: S105  # no password, a state type

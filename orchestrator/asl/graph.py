@@ -24,6 +24,8 @@ class _Scope:
     start_at: str | None
     states: Mapping[str, Mapping[str, Json]]
     pointer: str
+    on: Json = None
+    """The reactions of the machine, which may lead to each of its states at any time."""
 
     def at(self, name: str) -> str:
         return child(child(self.pointer, "States"), name)
@@ -56,6 +58,7 @@ def _scopes(machine: Mapping[str, Json]) -> Iterator[_Scope]:
             start_at=start if isinstance(start, str) else None,
             states=_objects(states),
             pointer=pointer,
+            on=None if pointer else value.get("On"),
         )
         yield scope
         inside = [found for name in scope.states for found in _inside(scope, name)]
@@ -110,6 +113,7 @@ def _check_transitions(scope: _Scope, findings: Findings) -> None:
     targets = {name: list(_transitions(scope, name)) for name in scope.states}
     start = child(scope.pointer, "StartAt")
     starts = [] if scope.start_at is None else [(scope.start_at, start)]
+    starts += _reactions(scope.on, scope.pointer)
     for target, pointer in [*starts, *(pair for pairs in targets.values() for pair in pairs)]:
         if target not in scope.states:
             findings.error(
@@ -117,15 +121,18 @@ def _check_transitions(scope: _Scope, findings: Findings) -> None:
             )
     if not any(_is_terminal(state) for state in scope.states.values()):
         findings.error(Code.MISSING_END_STATE, "Workflow has no terminal state", scope.pointer)
-    elif starts:
-        _check_reach(scope, targets, findings)
+    elif scope.start_at is not None:
+        _check_reach(scope, [target for target, _ in starts], targets, findings)
 
 
 def _check_reach(
-    scope: _Scope, targets: Mapping[str, list[tuple[str, str]]], findings: Findings
+    scope: _Scope,
+    starts: list[str],
+    targets: Mapping[str, list[tuple[str, str]]],
+    findings: Findings,
 ) -> None:
     reached: set[str] = set()
-    waiting = [scope.start_at or ""]
+    waiting = starts
     while waiting:
         name = waiting.pop()
         if name in targets and name not in reached:
@@ -146,11 +153,25 @@ def _transitions(scope: _Scope, name: str) -> Iterator[tuple[str, str]]:
         target = state.get(field)
         if isinstance(target, str):
             yield target, child(pointer, field)
-    for field in ("Choices", "Catch"):
+    if state.get("Type") in ("Await", "Parallel", "Map"):
+        yield from _reactions(state.get("On"), pointer)
+    for field in ("Choices", "Catch", "After"):
         for index, entry in enumerate(_items(state.get(field))):
             target = entry.get("Next") if isinstance(entry, dict) else None
             if isinstance(target, str):
                 yield target, child(child(child(pointer, field), index), "Next")
+
+
+def _reactions(on: Json, pointer: str) -> Iterator[tuple[str, str]]:
+    """Yield where reactions lead, with the place that says so."""
+    for call, value in on.items() if isinstance(on, dict) else ():
+        place = child(child(pointer, "On"), call)
+        entries: list[tuple[Json, str]] = [(value, place)]
+        entries += [(entry, child(place, index)) for index, entry in enumerate(_items(value))]
+        for entry, where in entries:
+            target = entry.get("Next") if isinstance(entry, dict) else None
+            if isinstance(target, str):
+                yield target, child(where, "Next")
 
 
 def _is_terminal(state: Mapping[str, Json]) -> bool:

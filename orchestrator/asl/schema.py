@@ -16,7 +16,8 @@ from typing import Final
 
 from orchestrator.asl.document import Json
 from orchestrator.asl.graph import MOST_NAME_CHARACTERS
-from orchestrator.asl.limits import LONGEST_DELAY_SECONDS
+from orchestrator.asl.limits import DEFAULT, LONGEST_DELAY_SECONDS
+from orchestrator.asl.schema_calls import calls, reactions
 from orchestrator.asl.states.distributed import MOST_BATCH_BYTES, MOST_ITEMS
 from orchestrator.asl.states.fields import JSONATA, JSONPATH, MOST_SECONDS
 from orchestrator.asl.states.map import MOST_LABEL_CHARACTERS
@@ -41,7 +42,7 @@ _COMPARED: dict[str, Json] = {
 }
 _RELATIONS = ("Equals", "LessThan", "GreaterThan", "LessThanEquals", "GreaterThanEquals")
 _KINDS = ("IsNull", "IsPresent", "IsNumeric", "IsString", "IsBoolean", "IsTimestamp")
-_TYPES = ("Task", "Wait", "Pass", "Succeed", "Fail", "Choice", "Parallel", "Map")
+_TYPES = ("Task", "Wait", "Await", "Pass", "Succeed", "Fail", "Choice", "Parallel", "Map")
 _FORKS = ("Parallel", "Map")
 
 
@@ -74,6 +75,8 @@ def definition_schema() -> dict[str, Json]:
         "Version": _word("1.0"),
         "TimeoutSeconds": _integer(1),
         "States": _OBJECT,
+        "Calls": calls(),
+        "On": _OBJECT,
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -81,8 +84,15 @@ def definition_schema() -> dict[str, Json]:
         "title": "Definition of a machine in the Amazon States Language",
         **_object(machine, "StartAt", "States"),
         "if": {"required": ["QueryLanguage"], "properties": {"QueryLanguage": {"const": JSONATA}}},
-        "then": {"properties": {"States": {"$ref": "#/$defs/queryStates"}}},
-        "else": {"properties": {"States": {"$ref": "#/$defs/states"}}},
+        "then": {
+            "properties": {
+                "States": {"$ref": "#/$defs/queryStates"},
+                "On": {"$ref": "#/$defs/queryOn"},
+            }
+        },
+        "else": {
+            "properties": {"States": {"$ref": "#/$defs/states"}, "On": {"$ref": "#/$defs/on"}}
+        },
         "$defs": {
             "states": _states("state"),
             "queryStates": _states("queryState"),
@@ -100,6 +110,8 @@ def definition_schema() -> dict[str, Json]:
             "test": _test({}),
             "rule": _test({"Next": _STRING, "Assign": {"$ref": "#/$defs/assign"}}, "Next"),
             "condition": _condition(),
+            **reactions("", queries=False, timestamp=_TIMESTAMP, path=_PATH),
+            **reactions("query", queries=True, timestamp=_TIMESTAMP, path=_PATH),
             **_types("", _PATHS, _TYPES),
             **_types("query", _QUERIES, _TYPES),
             **_types("queried", _ONLY_QUERIES, _FORKS),
@@ -111,6 +123,7 @@ def _types(prefix: str, language: _Language, kinds: Iterable[str]) -> dict[str, 
     made = {
         "Task": _task,
         "Wait": _wait,
+        "Await": _await,
         "Pass": _pass,
         "Succeed": _succeed,
         "Fail": _fail,
@@ -284,6 +297,26 @@ def _wait(language: _Language) -> Json:
     return {**_flowing(language, durations), "allOf": [_exactly_one(durations)]}
 
 
+def _on(language: _Language, name: str) -> Json:
+    return {"$ref": f"#/$defs/{f'query{name.title()}' if language.queries else name}"}
+
+
+def _await(language: _Language) -> Json:
+    after: Json = {
+        "type": "array",
+        "items": _on(language, "after"),
+        "minItems": 1,
+        "maxItems": DEFAULT.after_entries,
+    }
+    properties: dict[str, Json] = {
+        "On": _on(language, "on"),
+        "After": after,
+        "OnEnter": _on(language, "effects"),
+        "OnExit": _on(language, "effects"),
+    }
+    return _typed(language, properties)
+
+
 def _pass(language: _Language) -> Json:
     of_paths: dict[str, Json] = {
         "Parameters": _TEMPLATE,
@@ -294,13 +327,14 @@ def _pass(language: _Language) -> Json:
 
 
 def _succeed(language: _Language) -> Json:
-    return _typed(language, _in_and_out(language))
+    return _typed(language, {**_in_and_out(language), "On": _on(language, "refusals")})
 
 
 def _fail(language: _Language) -> Json:
     properties: dict[str, Json] = {
         "Error": _STRING,
         "Cause": _STRING,
+        "On": _on(language, "refusals"),
         **language.field({"ErrorPath": _EXPRESSION, "CausePath": _EXPRESSION}, {}),
     }
     pairs: list[Json] = [_not_both("Error", "ErrorPath"), _not_both("Cause", "CausePath")]
@@ -320,7 +354,8 @@ def _choice(language: _Language) -> Json:
 
 def _parallel(language: _Language) -> Json:
     branch = "branch" if language.default == JSONPATH else "queryBranch"
-    return _working(language, {"Branches": _array(branch, filled=True)}, "Branches")
+    properties = {"Branches": _array(branch, filled=True), "On": _on(language, "on")}
+    return _working(language, properties, "Branches")
 
 
 def _map(language: _Language) -> Json:
@@ -342,6 +377,7 @@ def _map(language: _Language) -> Json:
             {"Items": {"type": ["array", "string"]}},
         ),
         "Label": {"type": "string", "minLength": 1, "maxLength": MOST_LABEL_CHARACTERS},
+        "On": _on(language, "on"),
         "ItemReader": _item_reader(language),
         "ItemBatcher": _item_batcher(language),
         "ResultWriter": _result_writer(language),

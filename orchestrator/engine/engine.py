@@ -21,11 +21,18 @@ from orchestrator.engine.revision import Revisions
 from orchestrator.engine.route import Routes
 from orchestrator.engine.strikes import Kept, Strikes, Struck
 from orchestrator.engine.surroundings import Surroundings
-from orchestrator.engine.topic import tell, topics_of_end
-from orchestrator.execution.commands import RingBell, TellEnd, WakeAt
+from orchestrator.engine.topic import tell, topic_of_calls, topics_of_end
+from orchestrator.execution.call import Call
+from orchestrator.execution.commands import RingBell, TellCalls, TellEnd, WakeAt
 from orchestrator.execution.decide import begin, decide
 from orchestrator.execution.decision import Decision, Missing, Stale, View
-from orchestrator.execution.events import Event, StopRequested, frame_of
+from orchestrator.execution.events import (
+    CallArrived,
+    EffectRetried,
+    Event,
+    StopRequested,
+    frame_of,
+)
 from orchestrator.execution.frame import (
     NO_ORIGIN,
     Execution,
@@ -36,8 +43,8 @@ from orchestrator.execution.frame import (
     Scope,
     parent_id,
 )
+from orchestrator.execution.needs import NeedsMore
 from orchestrator.execution.payload import Payload
-from orchestrator.execution.transition import NeedsMore
 from orchestrator.store import (
     Claim,
     Committed,
@@ -54,6 +61,9 @@ MOST_TRIES: Final = 20
 
 SMALL_FORK: Final = 8
 """Events of larger forks meet all the time: they take the execution's lock before they decide."""
+
+MOST_IN_TURN: Final = 3
+"""More events of one execution than this are decided together, under its lock."""
 
 TOKEN_BYTES: Final = 32
 """How much chance goes into the tokens of one decision."""
@@ -98,6 +108,8 @@ class Handled:
     """The claimant's next task."""
     view: View | None = None
     """What the result of that task will find."""
+    call: Call | None = None
+    """Of a call that has arrived: what is on record of it now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,8 +292,8 @@ class Engine:
             return Handled(struck.event, Outcome.FAILED, f"{struck.reason}; {exception}")
         if strikes is not None:
             return Handled(struck.event, Outcome.KEPT, struck.reason)
-        stopping = isinstance(struck.event, StopRequested)
-        return Handled(struck.event, Outcome.FAILED if stopping else Outcome.STALE, struck.reason)
+        told = isinstance(struck.event, StopRequested | CallArrived | EffectRetried)
+        return Handled(struck.event, Outcome.FAILED if told else Outcome.STALE, struck.reason)
 
     def _round(self, waiting: Mapping[int, _Queue], tries: int) -> _Settled:
         """Decide the first event of each execution in one group; crowded ones under their lock."""
@@ -294,9 +306,11 @@ class Engine:
             view = views.get(execution)
             if view is None:
                 settled[place] = _nowhere(arrival.event)
-            elif tries % 2 == 0 or _is_crowded(view, frame_of(arrival.event)):
+            elif tries % 2 == 0 or _is_crowded(view, arrival.event, len(waiting[execution])):
                 crowded.append(execution)
             else:
+                if tries > 1 and _is_known(arrival, place, settled, self._store.call):
+                    continue
                 decided = self._decided(place, arrival, view, settled, self._store.read_more)
                 if decided is not None:
                     group.append(_Decided(place, arrival, view, decided))
@@ -454,7 +468,11 @@ class Engine:
                 if view is None:
                     settled[place] = _nowhere(arrival.event)
                     continue
+                if _is_known(arrival, place, settled, lambda _, number: locked.call(number)):
+                    continue
                 decided = self._decided(place, arrival, view, settled, locked.read_more)
+                if decided is None and place not in settled:
+                    return
                 if decided is not None:
                     if not locked.write(decided.decision):
                         return
@@ -482,6 +500,8 @@ class Engine:
                             queues[queue] = queues.get(queue, 0) + 1
                     case WakeAt(at):
                         self._wake(at)
+                    case TellCalls():
+                        topics.add(topic_of_calls(prepared.decision.execution.id))
                     case TellEnd():
                         topics.update(topics_of_end(prepared.decision.execution))
         if queues:
@@ -489,17 +509,39 @@ class Engine:
         tell(self._store, topics)
 
 
-def _is_crowded(view: View, frame: str) -> bool:
-    """Whether many siblings may want to write this execution at the same time."""
-    if not frame:
-        return False
+def _is_crowded(view: View, event: Event, waiting: int) -> bool:
+    """Whether many events want, or many siblings may want, this execution at the same time."""
+    frame = frame_of(event)
+    if waiting > MOST_IN_TURN or not frame:
+        return waiting > MOST_IN_TURN
     fork = view.forks.get(parent_id(frame))
     return fork is not None and fork.total > SMALL_FORK
 
 
 def _committed(event: Event, prepared: Prepared, view: View) -> Handled:
     in_hand = view_in_hand(prepared, view)
-    return Handled(event, Outcome.COMMITTED, claim=prepared.claim, view=in_hand)
+    call = None
+    if isinstance(event, CallArrived):
+        written = (*prepared.decision.calls_inserted, *prepared.decision.calls_decided)
+        call = next((one for one in written if one.id == event.call.id), None)
+    return Handled(event, Outcome.COMMITTED, claim=prepared.claim, view=in_hand, call=call)
+
+
+def _is_known(
+    arrival: Arrival,
+    place: int,
+    settled: _Settled,
+    known: Callable[[int, str], Call | None],
+) -> bool:
+    """Whether it is a call that is on record already; then it is settled."""
+    event = arrival.event
+    if not isinstance(event, CallArrived):
+        return False
+    call = known(event.execution, event.call.id)
+    if call is None:
+        return False
+    settled[place] = Handled(event, Outcome.STALE, "the call is on record", call=call)
+    return True
 
 
 def _nowhere(event: Event) -> Handled:

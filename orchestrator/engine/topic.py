@@ -18,8 +18,15 @@ ENGINE_QUEUE: Final = "engine"
 """The queue, and the topic, of the tasks that the engine serves."""
 CHILDREN: Final = "children"
 """The topic of executions that have ended and were started by others, or run without them."""
+CALLS: Final = "calls:"
+"""What the topic of the verdicts of an execution begins with; its id follows."""
 ENDED: Final = "ended:"
 """What the topic of the end of an execution begins with; its id follows."""
+
+
+def topic_of_calls(execution: int) -> str:
+    """Where it is told that calls which were kept have their verdict now."""
+    return f"{CALLS}{execution}"
 
 
 def topics_of_end(execution: Execution) -> list[str]:

@@ -26,4 +26,9 @@ class TellEnd:
     """Tell whoever waits for the end of this execution: a caller, or the one that started it."""
 
 
-Command: TypeAlias = "RingBell | WakeAt | TellEnd"
+@dataclass(frozen=True, slots=True)
+class TellCalls:
+    """Tell whoever waits for the verdict of a call that was kept."""
+
+
+Command: TypeAlias = "RingBell | WakeAt | TellEnd | TellCalls"

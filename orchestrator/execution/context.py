@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from orchestrator.asl.document import Json
+from orchestrator.execution.call import Call
 from orchestrator.execution.frame import Execution, Scope
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.token import placeholder
@@ -17,6 +18,7 @@ def context_object(
     state: dict[str, Json],
     item: tuple[int, Payload] | None,
     token: str | None = None,
+    call: Call | None = None,
 ) -> Json:
     """Return the context object of a state; `given` is the execution's input where it is needed."""
     about: dict[str, Json] = {"Id": scope.execution_arn(execution.machine, execution.name)}
@@ -39,6 +41,13 @@ def context_object(
     }
     if token is not None:
         context["Task"] = {"Token": placeholder(token)}
+    if call is not None:
+        context["Call"] = {
+            "Name": call.name,
+            "Input": call.input.value,
+            "Id": call.id,
+            "Time": moment_text(call.arrived_at),
+        }
     if item is not None:
         index, value = item
         context["Map"] = {

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
+from orchestrator.execution import calling, effect
 from orchestrator.execution.decision import (
     NOTHING_AROUND,
     Around,
@@ -21,24 +22,36 @@ from orchestrator.execution.decision import (
 )
 from orchestrator.execution.evaluate import Evaluate, evaluate_here
 from orchestrator.execution.events import (
+    CallArrived,
     CallbackFailed,
     CallbackSucceeded,
     ChildEnded,
     DeadlinePassed,
+    EffectRetried,
     Event,
     MomentDue,
     StopRequested,
     TaskFailed,
     TaskLost,
     TaskSucceeded,
+    frame_of,
 )
-from orchestrator.execution.follow import admit_more, follow, go_on, report
-from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, RestsOn, Scope
+from orchestrator.execution.follow import admit_more, fire, follow, go_on, report
+from orchestrator.execution.frame import (
+    Execution,
+    ExecutionStatus,
+    Frame,
+    FrameStatus,
+    RestsOn,
+    Scope,
+    is_effect,
+)
 from orchestrator.execution.history import Detail
+from orchestrator.execution.needs import NeedsMore
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.setback import bounded
 from orchestrator.execution.thread import Thread
-from orchestrator.execution.transition import HistoryFull, NeedsMore, Transition
+from orchestrator.execution.transition import HistoryFull, Transition
 
 
 def begin(  # noqa: PLR0913  # all that a beginning depends on
@@ -103,17 +116,32 @@ def decide(
         return Stale(stale)
     transition = Transition(machine, view, now, bits, limits, evaluate)
     try:
-        _react(transition, event)
-        follow(transition)
+        if isinstance(event, CallArrived):
+            decision = calling.arrive(transition, event.call)
+            if decision is not None:
+                return decision
+        _follow(transition, event)
+        calling.close(transition)
     except NeedsMore as needs:
         return needs.missing
-    except HistoryFull:
-        transition.overflow(_root_state(view))
     return transition.decision()
+
+
+def _follow(transition: Transition, event: Event) -> None:
+    try:
+        if is_effect(frame_of(event)):
+            effect.take(transition, event)
+        else:
+            _react(transition, event)
+        follow(transition)
+    except HistoryFull:
+        transition.overflow(_root_state(transition.view))
 
 
 def _react(transition: Transition, event: Event) -> None:
     match event:
+        case CallArrived() | EffectRetried():
+            pass  # what it asks for is done
         case TaskSucceeded() | TaskFailed() | TaskLost():
             report(transition, transition.thread(event.frame), event)
         case CallbackSucceeded() | CallbackFailed() | ChildEnded():
@@ -121,6 +149,7 @@ def _react(transition: Transition, event: Event) -> None:
         case MomentDue():
             _wake(transition, event)
         case DeadlinePassed():
+            effect.leave_all(transition)
             transition.record("ExecutionTimedOut", 0, {})
             transition.end(ExecutionStatus.TIMED_OUT, final_state=_root_state(transition.view))
         case StopRequested():
@@ -134,7 +163,9 @@ def _wake(transition: Transition, event: MomentDue) -> None:
             report(transition, thread, event)
         case RestsOn.CHILDREN:
             admit_more(transition, thread)
-        case RestsOn.CLOCK | RestsOn.CALL | None:
+        case RestsOn.CALL:
+            fire(transition, thread)
+        case RestsOn.CLOCK | None:
             go_on(transition, thread)
 
 
@@ -145,6 +176,7 @@ def _stop(transition: Transition, event: StopRequested) -> None:
         details["error"] = failure.error
     if failure.cause is not None:
         details["cause"] = failure.cause
+    effect.leave_all(transition)
     transition.record("ExecutionAborted", 0, details)
     transition.end(
         ExecutionStatus.ABORTED, final_state=_root_state(transition.view), failure=failure
@@ -161,9 +193,15 @@ def _root_state(view: View) -> str | None:
 
 def _stale(view: View, event: Event, now: datetime) -> str | None:
     """Return why an event is stale, None if it answers what is asked."""
-    if view.execution.ended_at is not None:
+    if view.execution.ended_at is not None and not _outlives(event):
         return "the execution has ended"
     match event:
+        case CallArrived():
+            return None
+        case EffectRetried():
+            frame = view.frames.get(event.frame)
+            failed = frame is not None and frame.status is FrameStatus.FAILED
+            return None if failed else "the effect has not failed for good"
         case StopRequested():
             return None
         case DeadlinePassed():
@@ -176,6 +214,11 @@ def _stale(view: View, event: Event, now: datetime) -> str | None:
             return _stale_report(view.frames.get(event.frame), event)
         case CallbackSucceeded() | CallbackFailed() | ChildEnded():
             return _stale_answer(view.frames.get(event.frame), event.token)
+
+
+def _outlives(event: Event) -> bool:
+    """Tell whether an event may concern an execution that has ended: calls and effects do."""
+    return isinstance(event, CallArrived) or is_effect(frame_of(event))
 
 
 def _stale_moment(frame: Frame | None, event: MomentDue, now: datetime) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
+from orchestrator.execution.call import Call
 from orchestrator.execution.payload import Payload
 
 
@@ -123,7 +124,26 @@ Report: TypeAlias = (
 )
 """What may become of a task."""
 
-Event: TypeAlias = "Report | MomentDue | DeadlinePassed | StopRequested"
+
+@dataclass(frozen=True, slots=True)
+class CallArrived:
+    """Somebody calls the execution; `call` is the call as it arrives, without a verdict."""
+
+    execution: int
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class EffectRetried:
+    """Somebody wants an effect run again that has failed for good."""
+
+    execution: int
+    frame: str
+
+
+Event: TypeAlias = (
+    "Report | MomentDue | DeadlinePassed | StopRequested | CallArrived | EffectRetried"
+)
 
 
 def frame_of(event: Event) -> str:
@@ -131,7 +151,9 @@ def frame_of(event: Event) -> str:
     match event:
         case TaskSucceeded() | TaskFailed() | TaskLost() | MomentDue():
             return event.frame
-        case CallbackSucceeded() | CallbackFailed() | ChildEnded():
+        case CallbackSucceeded() | CallbackFailed() | ChildEnded() | EffectRetried():
             return event.frame
+        case CallArrived():
+            return event.call.at or ""
         case DeadlinePassed() | StopRequested():
             return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchestrator.asl.errors import StateFailure
 from orchestrator.asl.states import (
+    Await,
     Choice,
     Fail,
     Map,
@@ -20,6 +21,7 @@ from orchestrator.execution.frame import ExecutionStatus, FrameStatus
 from orchestrator.execution.history import Detail
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.states import (
+    await_,
     choice,
     fail,
     parallel,
@@ -71,7 +73,7 @@ def _enter(transition: Transition, thread: Thread, name: str) -> None:
         work(transition, thread)
 
 
-def work(transition: Transition, thread: Thread) -> None:
+def work(transition: Transition, thread: Thread) -> None:  # noqa: C901  # a line per state type
     """Do what the state asks for in which a frame stands, for the first time or again."""
     state = transition.state_of(thread)
     try:
@@ -84,6 +86,8 @@ def work(transition: Transition, thread: Thread) -> None:
                 choice.enter(transition, thread, state)
             case Wait():
                 wait.enter(transition, thread, state)
+            case Await():
+                await_.enter(transition, thread, state)
             case Succeed():
                 succeed.enter(transition, thread, state)
             case Fail():
@@ -107,6 +111,18 @@ def report(
         raise TypeError(f"the state {state.name} rests on no task")
     try:
         task.resume(transition, thread, state, event)
+    except StateFailure as failed:
+        meet(transition, thread, evaluation_failed(transition, thread, failed))
+    _take_up(transition, thread)
+
+
+def fire(transition: Transition, thread: Thread) -> None:
+    """Let the timers of a frame fire that are due."""
+    state = transition.state_of(thread)
+    if not isinstance(state, Await):
+        raise TypeError(f"the state {state.name} has no timers")
+    try:
+        await_.fire(transition, thread, state)
     except StateFailure as failed:
         meet(transition, thread, evaluation_failed(transition, thread, failed))
     _take_up(transition, thread)

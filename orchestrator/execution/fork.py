@@ -12,9 +12,10 @@ from orchestrator.asl.errors import (
     Failure,
     StateFailure,
 )
-from orchestrator.asl.states import Map, Parallel, State, Task, Wait
+from orchestrator.asl.states import Await, Map, Parallel, State, Task, Wait
+from orchestrator.execution import effect
 from orchestrator.execution.failure import as_output, meet
-from orchestrator.execution.frame import Fork, Frame, FrameStatus, parent_id
+from orchestrator.execution.frame import Fork, Frame, FrameStatus, RestsOn, parent_id
 from orchestrator.execution.history import Detail
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.setback import Setback
@@ -218,6 +219,15 @@ def _end_early(
     transition: Transition, tally: Tally, previous: int, failed: str | None, setback: Setback
 ) -> None:
     """Abort the children that are open and let the fork's frame meet a setback."""
+    parent = cut_off(transition, tally, previous, failed)
+    meet(transition, parent, setback)
+    transition.agenda.append(parent)
+
+
+def cut_off(
+    transition: Transition, tally: Tally, previous: int, failed: str | None = None
+) -> Thread:
+    """Abort the children of a fork that are open, and return its frame, which rests no more."""
     frames = tally.admitted if tally.fork.max_concurrency == 0 else tally.fork.total
     if tally.open:
         below = transition.below(tally)
@@ -231,8 +241,7 @@ def _end_early(
     parent.last_event = previous
     parent.changed = True
     parent.fork = None
-    meet(transition, parent, setback)
-    transition.agenda.append(parent)
+    return parent
 
 
 def _of_the_fork(tally: Tally, setback: Setback) -> Setback:
@@ -251,13 +260,17 @@ def _abort(transition: Transition, place: Thread | Frame, previous: int) -> None
     around = transition.machine.state(parent.state or "")
     if isinstance(around, Map):
         _record_iteration(transition, around, place, "Aborted", previous)
-    _record_abort(transition, place, previous, (Task, Wait, Parallel, Map))
+    if place.rests_on is RestsOn.CALL:
+        effect.leave_state(transition, transition.thread(place.id))
+    _record_abort(transition, place, previous, (Task, Wait, Await, Parallel, Map))
 
 
 def _record_abort(
     transition: Transition, place: Thread | Frame, previous: int, types: tuple[type[State], ...]
 ) -> None:
     """Record that a state is aborted; a fork that failed has said so itself."""
+    if isinstance(place, Thread) and place.next_state is not None:
+        return  # it has left its state
     state = None if place.state is None else transition.machine.state(place.state)
     if isinstance(state, types):
         transition.record(f"{type(state).__name__}StateAborted", previous, {})

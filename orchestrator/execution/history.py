@@ -216,8 +216,12 @@ _WITHOUT_DETAILS = frozenset(
         "ParallelStateSucceeded",
         "TaskStateAborted",
         "WaitStateAborted",
+        "AwaitStateAborted",
     }
 )
+
+_OURS = ("AwaitState", "Call", "Timer", "Effect", "Compensation")
+"""What the types of events begin with that AWS does not know."""
 
 
 def to_aws(event: HistoryEvent) -> dict[str, Json]:
@@ -228,7 +232,15 @@ def to_aws(event: HistoryEvent) -> dict[str, Json]:
         "timestamp": event.at.timestamp(),
         "type": event.type,
     }
-    if event.type not in _WITHOUT_DETAILS:
+    if event.type not in _WITHOUT_DETAILS and not event.type.startswith(_OURS):
+        shown[_details_field(event.type)] = _shown(event.details)
+    return shown
+
+
+def to_native(event: HistoryEvent) -> dict[str, Json]:
+    """Return an event with all that is recorded of it, ours as AWS's, in the same shape."""
+    shown = to_aws(event)
+    if event.type.startswith(_OURS) and event.type not in _WITHOUT_DETAILS:
         shown[_details_field(event.type)] = _shown(event.details)
     return shown
 

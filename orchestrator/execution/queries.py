@@ -63,6 +63,8 @@ def value(
     query, field = queried.query, queried.field
     place = field if known.item is None else f"{field}/{known.item[0]}"
     entry = f"{transition.view.execution.id}/{thread.entry}/{thread.retries.total}"
+    if transition.book.call is not None:
+        entry = f"{entry}/{transition.book.call.id}"
     present = thread.entered_at if known.again else None
     found = transition.ask(
         Question(

@@ -29,9 +29,13 @@ def check(transition: Transition, state: Task) -> None:
 
 def served_by(transition: Transition, state: Task, parameters: Payload) -> str:
     """Return the name under which a worker announces that it serves this task."""
-    resource = state.resource
     if state.name in transition.view.around.mocked:
         return MOCK
+    return name_of(state.resource, parameters)
+
+
+def name_of(resource: Resource, parameters: Payload) -> str:
+    """Return the name under which a worker announces that it serves a resource."""
     match resource.kind:
         case Kind.CELERY:
             return f"celery:{resource.name}"

@@ -17,6 +17,7 @@ from orchestrator.execution.frame import (
     RestsOn,
     Retries,
     Task,
+    Timer,
 )
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.setback import Setback
@@ -48,6 +49,7 @@ class Thread:
         "status",
         "task",
         "timeout_at",
+        "timers",
         "variables",
         "wake_at",
     )
@@ -73,6 +75,7 @@ class Thread:
         self.task: Task | None = None
         self.wake_at: datetime | None = None
         self.timeout_at: datetime | None = None
+        self.timers: tuple[Timer, ...] = ()
         self.fork: int | None = None
         self.variables: Payload | None = None
         self.setback: Setback | None = None
@@ -95,6 +98,7 @@ class Thread:
         thread.task = frame.task
         thread.wake_at = frame.wake_at
         thread.timeout_at = frame.timeout_at
+        thread.timers = frame.timers
         thread.fork = frame.fork
         thread.variables = frame.variables
         return thread
@@ -141,6 +145,18 @@ class Thread:
         self.rests_on = RestsOn.CLOCK
         self.wake_at = wake_at
 
+    def rest_on_call(self, timers: tuple[Timer, ...]) -> None:
+        """Rest until a call or a timer takes it on."""
+        self._leave()
+        self.rests_on = RestsOn.CALL
+        self.set_timers(timers)
+
+    def set_timers(self, timers: tuple[Timer, ...]) -> None:
+        """Have these timers left."""
+        self.changed = True
+        self.timers = timers
+        self.wake_at = min((timer.at for timer in timers), default=None)
+
     def rest_on_children(self, fork: int) -> None:
         """Rest until the children of a fork have ended."""
         self._leave()
@@ -171,6 +187,7 @@ class Thread:
         self.task = None
         self.wake_at = None
         self.timeout_at = None
+        self.timers = ()
         self.fork = None
 
     def frame(self) -> Frame:
@@ -189,6 +206,7 @@ class Thread:
             task=self.task,
             wake_at=self.wake_at,
             timeout_at=self.timeout_at,
+            timers=self.timers,
             item=self.item,
             variables=self.variables,
             fork=self.fork,

@@ -21,7 +21,8 @@ from orchestrator.asl.machine import Machine
 from orchestrator.asl.paths import NO_VARIABLES, ContextSource, Variables
 from orchestrator.asl.states import Map, Parallel, State
 from orchestrator.asl.states import Task as TaskState
-from orchestrator.execution.commands import Command, RingBell, TellEnd, WakeAt
+from orchestrator.execution.book import Book, is_open
+from orchestrator.execution.commands import Command, RingBell, TellCalls, TellEnd, WakeAt
 from orchestrator.execution.context import context_object, moment_text
 from orchestrator.execution.decision import Decision, FrameUpdate, Missing, Seen, View
 from orchestrator.execution.evaluate import Evaluate
@@ -36,16 +37,9 @@ from orchestrator.execution.frame import (
     lineage,
 )
 from orchestrator.execution.history import Detail, HistoryEvent
+from orchestrator.execution.needs import NeedsMore
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.thread import Tally, Thread
-
-
-class NeedsMore(Exception):
-    """The view does not hold what the decision depends on."""
-
-    def __init__(self, missing: Missing) -> None:
-        super().__init__(missing)
-        self.missing = missing
 
 
 class HistoryFull(Exception):
@@ -82,6 +76,7 @@ class Transition:
         self.agenda: list[Thread | Admission] = []
         """What is still to be followed; the last comes first."""
         self.frames = view.execution.frames
+        self.book = Book(view)
         self._threads: dict[str, Thread] = {}
         self._tallies: dict[str, Tally] = {}
         self._closed: list[Tally] = []
@@ -254,7 +249,8 @@ class Transition:
         token = None
         if isinstance(state, TaskState) and state.resource.waits_for_token:
             token = self._promised.get(thread.id) if thread.task is None else thread.task.token
-        return context_object(view.execution, view.scope, view.input, about, here, token)
+        call = self.book.call
+        return context_object(view.execution, view.scope, view.input, about, here, token, call)
 
     def _item_around(self, frame_id: str) -> tuple[int, Payload] | None:
         for one in reversed(lineage(frame_id)):
@@ -262,6 +258,10 @@ class Transition:
             if item is not None:
                 return int(one.rsplit(".", 1)[1]), item
         return None
+
+    def knows(self, frame_id: str) -> bool:
+        """Tell whether a frame is at hand."""
+        return frame_id in self._threads or frame_id in self.view.frames
 
     def standing(self, frame_id: str) -> Thread | Frame:
         """Return a frame as it stands now, only to look at it."""
@@ -335,6 +335,15 @@ class Transition:
         self._require_below(tally)
         prefix = tally.fork.prefix
         return [self.standing(f"{prefix}{n}").input for n in range(tally.fork.total)]
+
+    def open_frames(self) -> list[Frame]:
+        """Return all frames that rest somewhere; asks for those that are not in hand."""
+        root = self.view.frames.get("")
+        fork = self.view.forks.get("")
+        loaded = fork is not None and fork.prefix in self.view.below
+        if root is not None and root.fork is not None and not loaded:
+            raise NeedsMore(Missing(all_frames=True))
+        return [frame for frame in self.view.frames.values() if is_open(frame)]
 
     def below(self, tally: Tally) -> dict[str, Thread | Frame]:
         """Return all frames under a fork as they stand now; asks for those not in hand."""
@@ -415,28 +424,61 @@ class Transition:
         """Whether the execution has ended."""
         return self._ended is not None
 
+    @property
+    def final_state(self) -> str | None:
+        """The state in which the execution has ended, if it has."""
+        return None if self._ended is None else self._ended.final_state
+
     def decision(self) -> Decision:
         """Return what was decided."""
         before = self.view.execution
+        accepted = [
+            one.call.accepted(one.origin, self._rest_of(one.frame), self.now)
+            for one in self.book.accepted
+        ]
+        arrived, decided = self.book.verdicts(accepted, before.version + 1)
         after = replace(
             self._ended or before,
             version=before.version + 1,
             next_event_id=self._next_event_id,
             last_event_at=self.now,
             frames=0 if self._ended else self.frames,
+            kept=before.kept - len(decided),
+            effects=self.book.unended,
         )
         history = tuple(self._history)
         if self._ended is not None:
+            told = (TellEnd(),) if after.is_express or after.parent else ()
             return Decision(
                 before.version,
                 after,
+                inserted=self.book.inserted(),
+                updated=self.book.updated(),
                 history=history,
                 output=self._output,
-                commands=(TellEnd(),) if after.is_express or after.parent else (),
+                calls_inserted=arrived,
+                calls_decided=decided,
+                commands=(*told, *([TellCalls()] if decided else ()), *self.book.commands()),
                 leaves_children=self.machine.starts_executions,
                 orphans=tuple(self._orphans),
             )
-        return self._going_on(before.version, after, history)
+        going_on = self._going_on(before.version, after, history)
+        if arrived or decided:
+            commands = (*going_on.commands, TellCalls()) if decided else going_on.commands
+            going_on = replace(
+                going_on, calls_inserted=arrived, calls_decided=decided, commands=commands
+            )
+        return going_on
+
+    def _rest_of(self, frame_id: str) -> str | None:
+        """Return the state in which a frame, or what it was joined into, has come to rest."""
+        if self._ended is not None:
+            return self._ended.final_state
+        for one in reversed(lineage(frame_id)):
+            place = self.standing(one)
+            if not (isinstance(place, Thread) and place.gone):
+                return place.state
+        return None
 
     def _going_on(
         self, seen_version: int, after: Execution, history: tuple[HistoryEvent, ...]
@@ -454,8 +496,8 @@ class Transition:
         return Decision(
             seen_version=seen_version,
             execution=after,
-            inserted=tuple(inserted),
-            updated=tuple(updated),
+            inserted=(*inserted, *self.book.inserted()),
+            updated=(*updated, *self.book.updated()),
             removed=tuple(tally.fork.prefix for tally in self._closed),
             forks_inserted=tuple(one.value() for one in tallies if one.fresh and not one.closed),
             forks_updated=tuple(
@@ -479,7 +521,10 @@ class Transition:
                 commands.append(RingBell(thread.task.resource))
             if thread.wake_at is not None and (earliest is None or thread.wake_at < earliest):
                 earliest = thread.wake_at
-        return (*commands, WakeAt(earliest)) if earliest is not None else tuple(commands)
+        commands += self.book.commands()
+        moments = [] if earliest is None else [earliest]
+        moments += self.book.moments()
+        return (*commands, WakeAt(min(moments))) if moments else tuple(commands)
 
 
 def _value(variables: Payload | None) -> Variables:

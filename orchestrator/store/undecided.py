@@ -32,7 +32,15 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import Insert
 
-from orchestrator.execution.events import DeadlinePassed, Event, MomentDue, StopRequested, frame_of
+from orchestrator.execution.events import (
+    CallArrived,
+    DeadlinePassed,
+    EffectRetried,
+    Event,
+    MomentDue,
+    StopRequested,
+    frame_of,
+)
 from orchestrator.store import event as events
 from orchestrator.store import transition
 from orchestrator.store.database import Database
@@ -211,7 +219,7 @@ def _put_off(connection: Connection, event: Event, until: datetime) -> bool:
         case MomentDue():
             statement = _PUT_OFF_MOMENT
             values |= {"seen_entry": event.entry, "seen_at": event.wake_at}
-        case StopRequested():
+        case StopRequested() | CallArrived() | EffectRetried():
             return False
         case _:
             delivery: int | None = getattr(event, "delivery", None)

@@ -184,9 +184,9 @@ WORDS: list[tuple[str, Json, str, str, str]] = [
     ("no type", without(PASS, "Type"), SCHEMA, REQUIRED + "[Type]", ""),
     (
         "an unknown type",
-        {"Type": "Await", "End": True},
+        {"Type": "Compensate", "End": True},
         SCHEMA,
-        f"The field 'Type' {ONE_OF}[Task, Wait, Pass, Succeed, Fail, Choice, Parallel, Map]",
+        f"The field 'Type' {ONE_OF}[Task, Wait, Await, Pass, Succeed, Fail, Choice, Parallel, Map]",
         "/Type",
     ),
     ("an unknown field", changed(PASS, OnExit=[]), SCHEMA, "Field 'OnExit' is not supported", ""),

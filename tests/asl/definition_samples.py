@@ -186,8 +186,63 @@ QUERIES: dict[str, Object] = {
     "Parallel of JSONata": QUERY_PARALLEL,
     "Map of JSONata": QUERY_MAP,
 }
+AWAIT: Object = {
+    "Type": "Await",
+    "Comment": "everything an Await may have",
+    "OnEnter": {"Resource": "celery:reviews.open", "Parameters": {"order.$": "$"}},
+    "OnExit": [
+        {"Resource": "celery:reviews.close", "TimeoutSeconds": 60, "HeartbeatSeconds": 10},
+        {"Resource": "celery:log", "Retry": [{"ErrorEquals": ["States.ALL"]}], "Comment": "short"},
+    ],
+    "On": {
+        "pay": [
+            {
+                "Condition": {"Variable": "$$.Call.Input.cleared", "BooleanEquals": True},
+                "Assign": {"by.$": "$$.Call.Id"},
+                "ResultPath": "$.payment",
+                "Effect": {"Resource": "celery:thank"},
+                "Next": "Done",
+            },
+            {"Condition": {"Variable": "$.n", "IsPresent": True}, "Stay": True},
+            {"Refuse.$": "States.Format('not {}', $$.Call.Name)", "Comment": "too early"},
+        ],
+        "cancel": {"Postpone": True},
+        "*": {"Refuse": "not now"},
+    },
+    "After": [
+        {"Seconds": 60, "Effect": {"Resource": "celery:remind"}},
+        {"SecondsPath": "$.s", "Next": "Done", "Comment": "at last"},
+        {"Timestamp": "2030-01-01T00:00:00Z", "Next": "Done"},
+        {"TimestampPath": "$.t", "Next": "Done"},
+    ],
+}
+QUERY_AWAIT: Object = {
+    "Type": "Await",
+    "QueryLanguage": "JSONata",
+    "OnExit": {"Resource": "celery:log", "Arguments": "{% $states.input %}"},
+    "On": {
+        "pay": [
+            {
+                "Condition": "{% $states.context.Call.Input.cleared = true %}",
+                "Assign": {"by": "{% $states.context.Call.Id %}"},
+                "Output": {"paid": True},
+                "Next": "Done",
+            },
+            {"Condition": True, "Stay": True, "Assign": {"n": 1}},
+            {"Refuse": "{% 'not ' & $states.context.Call.Name %}"},
+        ],
+        "*": {"Refuse": "not now"},
+    },
+    "After": [
+        {"Seconds": "{% $states.input.s %}", "Effect": [{"Resource": "celery:a", "Arguments": {}}]},
+        {"Timestamp": "{% $states.input.t %}", "Next": "Done"},
+    ],
+}
+
 ALL: dict[str, Object] = {
     **QUERIES,
+    "Await": AWAIT,
+    "QueryAwait": QUERY_AWAIT,
     "Assigning": ASSIGNING,
     "Task": TASK,
     "Pass": PASS,
@@ -206,7 +261,8 @@ def machine(state: Json) -> Object:
     states: Object = {"X": state}
     if '"Done"' in json.dumps(state):
         states["Done"] = {"Type": "Succeed"}
-    return {"StartAt": "X", "States": states}
+    calls: Object = {"Calls": {"pay": {}, "cancel": {}}} if '"On"' in json.dumps(state) else {}
+    return {"StartAt": "X", "States": states, **calls}
 
 
 def changed(sample: Object, **fields: Json) -> Object:

@@ -62,9 +62,9 @@ TOPS: list[tuple[str, Json, str, str, str | None]] = [
     ),
     (
         "an unknown field",
-        machine(PASS) | {"Calls": {}},
+        machine(PASS) | {"Callers": {}},
         SCHEMA,
-        "Field 'Calls' is not supported",
+        "Field 'Callers' is not supported",
         "",
     ),
     (
@@ -286,8 +286,8 @@ def test_a_message_quotes_a_long_text_in_part() -> None:
 
 @pytest.mark.parametrize("sample", ALL.values(), ids=ALL)
 def test_a_field_that_a_type_does_not_have_is_refused(sample: Object) -> None:
-    found = errors(machine(changed(sample, OnExit=[])))
-    assert found == [(SCHEMA, "Field 'OnExit' is not supported", "/States/X")]
+    found = errors(machine(changed(sample, OnUndo=[])))
+    assert found == [(SCHEMA, "Field 'OnUndo' is not supported", "/States/X")]
 
 
 def test_blanks_are_no_definition() -> None:

@@ -102,6 +102,7 @@ def test_what_it_cannot_see_is_named_and_no_more() -> None:
         [],
         {"StartAt": "X", "States": {}},
         machine(PASS) | {"Calls": {}},
+        machine(PASS) | {"On": {}},
         machine(PASS) | {"Version": "2.0"},
         machine(PASS) | {"TimeoutSeconds": 0},
         machine(PASS) | {"QueryLanguage": "SQL"},
@@ -126,7 +127,7 @@ def test_it_knows_the_same_fields_of_each_type_as_the_parser() -> None:
         assert isinstance(properties, dict)
         known[kind] = set(properties)
     every = set().union(*known.values())
-    assert len(types) == 8
+    assert len(types) == 9
     for kind in types:
         for field in every:
             words = {message for _, message, _ in errors(machine({"Type": kind, field: None}))}

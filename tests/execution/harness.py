@@ -17,10 +17,12 @@ from orchestrator.asl.definition import parse
 from orchestrator.asl.document import Json
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
+from orchestrator.execution import call as execution_call
 from orchestrator.execution.decide import begin, decide
 from orchestrator.execution.decision import Around, Decision, Missing, Stale, View
 from orchestrator.execution.evaluate import Evaluate, evaluate_here
 from orchestrator.execution.events import (
+    CallArrived,
     DeadlinePassed,
     Event,
     MomentDue,
@@ -37,6 +39,7 @@ from orchestrator.execution.frame import (
     Frame,
     FrameStatus,
     Phase,
+    RestsOn,
     Scope,
     lineage,
     parent_id,
@@ -142,6 +145,8 @@ class World:
     input: Payload = field(init=False)
     output: Payload | None = field(default=None, init=False)
     reports: list[tuple[datetime, int, Event]] = field(default_factory=list, init=False)
+    asked: dict[str, execution_call.Call] = field(default_factory=dict, init=False)
+    """The calls on record, by id."""
 
     def __post_init__(self) -> None:
         self.machine = machine_of(self.definition, self.limits)
@@ -226,7 +231,8 @@ class World:
     def claim(self) -> None:
         for frame in list(self.frames.values()):
             task = frame.task
-            if task is not None and task.claimed_by is None and task.ready_at <= self.now:
+            ready = frame.rests_on is RestsOn.TASK
+            if ready and task and task.claimed_by is None and task.ready_at <= self.now:
                 self.claim_one(frame)
 
     def claim_one(self, frame: Frame) -> Frame:
@@ -307,11 +313,11 @@ class World:
 
     def happenings(self) -> Iterator[tuple[datetime, int, Event]]:
         yield from self.reports
-        for frame in self.frames.values():
+        for frame in list(self.frames.values()):
             if frame.wake_at is not None:
                 due = MomentDue(self.number, frame.id, frame.entry, frame.wake_at)
                 yield frame.wake_at, 1_000_000, due
-        if self.execution.deadline_at is not None:
+        if self.execution.deadline_at is not None and self.execution.ended_at is None:
             deadline = self.execution.deadline_at
             yield deadline, 2_000_000, DeadlinePassed(self.number, deadline)
 
@@ -347,23 +353,60 @@ class World:
         for one in missing.frames:
             found[one] = self.frames[one]
         for prefix in missing.below:
-            found |= {one: frame for one, frame in self.frames.items() if one.startswith(prefix)}
-        return replace(view, frames=found, below=view.below | frozenset(missing.below))
+            found |= self.tree(prefix)
+        for one in missing.effects:
+            found |= {n: f for n, f in self.unended().items() if n.startswith(f"{one}!")}
+        below = view.below | frozenset(missing.below)
+        if missing.all_frames:
+            found |= self.tree("")
+            below |= {fork.prefix for fork in self.forks.values()}
+        waiting = {
+            prefix: any(f.rests_on is RestsOn.CALL for f in self.tree(prefix).values())
+            for prefix in missing.waiting
+        }
+        return replace(
+            view,
+            frames=found,
+            forks={one: self.forks[one] for one in found if one in self.forks},
+            below=below,
+            calls=self.kept() if missing.calls else view.calls,
+            effects=view.effects | frozenset(missing.effects),
+            waiting={**view.waiting, **waiting},
+        )
+
+    def tree(self, prefix: str = "") -> dict[str, Frame]:
+        return {n: f for n, f in self.frames.items() if n.startswith(prefix) and "!" not in n}
+
+    def effects(self) -> dict[str, Frame]:
+        return {n: f for n, f in self.frames.items() if "!" in n}
+
+    def unended(self) -> dict[str, Frame]:
+        going = (FrameStatus.PENDING, FrameStatus.RESTING)
+        return {n: f for n, f in self.effects().items() if f.status in going}
+
+    def kept(self) -> tuple[execution_call.Call, ...]:
+        kept = [c for c in self.asked.values() if c.verdict is execution_call.Verdict.PENDING]
+        return tuple(sorted(kept, key=lambda one: one.number))
 
     def commit(self, decision: Decision) -> None:
         """Store a decision, as far as it can be stored."""
         before, after = self.execution, decision.execution
         assert decision.seen_version == before.version
+        self.decisions.append(decision)
+        self.record_calls(decision)
+        if not decision.moves:
+            assert after == before
+            assert not decision.inserted + decision.updated + decision.history
+            return
         assert after.version == before.version + 1
         self.record(decision)
         self.execution = after
-        self.decisions.append(decision)
-        if decision.ends:
-            assert not decision.inserted + decision.updated + decision.forks_inserted
+        if decision.ends and before.ended_at is None:
+            assert all("!" in frame.id for frame in decision.inserted)
+            assert not decision.forks_inserted
             self.output = decision.output
-            self.frames.clear()
+            self.frames = self.effects()
             self.forks.clear()
-            return
         self.remove(decision)
         for fork in decision.forks_inserted:
             assert fork.frame not in self.forks
@@ -387,7 +430,8 @@ class World:
         for frame, entry in decision.forks_removed:
             assert self.forks.pop(frame).entry == entry
         for prefix in decision.removed:
-            self.frames = {n: f for n, f in self.frames.items() if not n.startswith(prefix)}
+            gone = self.tree(prefix)
+            self.frames = {n: f for n, f in self.frames.items() if n not in gone}
             self.forks = {n: f for n, f in self.forks.items() if not n.startswith(prefix)}
 
     def record(self, decision: Decision) -> None:
@@ -402,12 +446,17 @@ class World:
 
     def check(self) -> None:
         """Check that the frames agree with each other, and that something wakes each."""
-        assert self.execution.frames == len(self.frames)
-        for frame in self.frames.values():
+        assert self.execution.frames == len(self.tree())
+        assert self.execution.effects == len(self.unended())
+        assert self.execution.kept == len(self.kept())
+        self.check_effects()
+        for frame in self.tree().values():
             if frame.id:
                 assert parent_id(frame.id) in self.forks
             if frame.status is FrameStatus.RESTING:
-                assert frame.task or frame.wake_at or frame.fork is not None
+                called = frame.rests_on is RestsOn.CALL
+                assert frame.task or frame.wake_at or frame.fork is not None or called
+                assert called or not frame.timers
                 assert (frame.fork is not None) == (frame.id in self.forks)
             else:
                 assert frame.wake_at is None
@@ -416,6 +465,64 @@ class World:
             assert (
                 fork.admitted - fork.succeeded - fork.failed > 0 or self.frames[fork.frame].wake_at
             )
+
+    def check_effects(self) -> None:
+        """Check that of each frame one turn of effects is on, and those behind it wait."""
+        for frame in self.unended().values():
+            owner = frame.id.partition("!")[0]
+            first = min(f.entry for n, f in self.unended().items() if n.startswith(f"{owner}!"))
+            assert (frame.status is FrameStatus.RESTING) == (frame.entry == first), frame.id
+
+    def record_calls(self, decision: Decision) -> None:
+        for one in decision.calls_inserted:
+            assert one.id not in self.asked
+            assert decision.execution.version >= one.number
+            self.asked[one.id] = one
+        for one in decision.calls_decided:
+            assert self.asked[one.id].verdict is execution_call.Verdict.PENDING
+            assert one.verdict is not execution_call.Verdict.PENDING
+            self.asked[one.id] = one
+
+    # -------------------------------------------------------------------------------------- calls
+
+    def call(
+        self, name: str, given: Json = None, call_id: str | None = None, at: str | None = None
+    ) -> dict[str, Any]:
+        """Call the execution; what the caller is told."""
+        number = call_id or f"c{len(self.asked) + 1}"
+        payload = Payload.of({} if given is None else given)
+        arriving = execution_call.Call(
+            id=number,
+            name=name,
+            input=payload,
+            digest=execution_call.digest(name, payload, at),
+            arrived_at=self.now,
+            at=at,
+        )
+        decided = self.tell(CallArrived(self.number, arriving))
+        assert isinstance(decided, Decision)
+        return self.verdict(number)
+
+    def verdict(self, call_id: str) -> dict[str, Any]:
+        """What the caller of that call is told now, but for its id."""
+        said = document.read(self.asked[call_id].said)
+        assert isinstance(said, dict)
+        assert said.pop("callId") == call_id
+        return said
+
+    def wait(self, seconds: float) -> World:
+        """Let happen what happens within so many seconds."""
+        until = self.now + timedelta(seconds=seconds)
+        while True:
+            self.claim()
+            soonest = min((at for at, _, _ in self.happenings()), default=None)
+            if soonest is None or soonest > until:
+                break
+            event = self.next_event()
+            if event is not None:
+                self.tell(event)
+        self.now = max(self.now, until)
+        return self
 
     # ------------------------------------------------------------------------------------ looking
 
@@ -449,7 +556,7 @@ class World:
         return event
 
     def only_frame(self) -> Frame:
-        (frame,) = self.frames.values()
+        (frame,) = self.tree().values()
         return frame
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
+from orchestrator.asl.states.await_ import After, Await, read_await
 from orchestrator.asl.states.branch import Branch
 from orchestrator.asl.states.choice import Choice, ChoiceRule, read_choice
 from orchestrator.asl.states.fail import Fail, read_fail
@@ -21,7 +22,7 @@ from orchestrator.asl.states.succeed import Succeed, read_succeed
 from orchestrator.asl.states.task import Task, read_task
 from orchestrator.asl.states.wait import Wait, read_wait
 
-State: TypeAlias = Task | Pass | Choice | Wait | Succeed | Fail | Parallel | Map
+State: TypeAlias = Task | Pass | Choice | Wait | Await | Succeed | Fail | Parallel | Map
 
 
 def read_branch(fields: Fields) -> Branch:
@@ -63,6 +64,7 @@ _READERS: Mapping[str, Callable[[str, Fields], State]] = MappingProxyType(
     {
         "Task": read_task,
         "Wait": read_wait,
+        "Await": read_await,
         "Pass": read_pass,
         "Succeed": read_succeed,
         "Fail": read_fail,
@@ -74,6 +76,8 @@ _READERS: Mapping[str, Callable[[str, Fields], State]] = MappingProxyType(
 
 __all__ = [
     "MISSING",
+    "After",
+    "Await",
     "Branch",
     "Choice",
     "ChoiceRule",

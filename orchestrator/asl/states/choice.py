@@ -116,7 +116,7 @@ def _rule(entry: Fields, field: str) -> ChoiceRule | None:
     entry.require("Next")
     target, comment, assign = entry.text("Next"), entry.text("Comment"), read_assign(entry)
     test = {key: value for key, value in entry.value.items() if key not in ("Next", "Assign")}
-    _check_fields(Fields(test, entry.pointer, entry.findings))
+    check_test(Fields(test, entry.pointer, entry.findings))
     try:
         rule = compile_rule(test, entry.pointer)
     except CompileError as error:
@@ -129,7 +129,7 @@ def _rule(entry: Fields, field: str) -> ChoiceRule | None:
     return None if target is None else ChoiceRule(rule, target, comment, field, None, assign)
 
 
-def _check_fields(test: Fields) -> None:
+def check_test(test: Fields) -> None:
     """Note what the rule's own compiler does not look at: fields too many, at every depth."""
     test.allow(_OF_A_RULE)
     if _COMBINING & test.value.keys() and "Variable" in test:
@@ -140,7 +140,7 @@ def _check_fields(test: Fields) -> None:
             _warn_of_literal(test, operator, value)
     for value, pointer in _inner_tests(test):
         if isinstance(value, dict):
-            _check_fields(Fields(value, pointer, test.findings))
+            check_test(Fields(value, pointer, test.findings))
 
 
 def _warn_of_literal(test: Fields, operator: str, value: Json) -> None:

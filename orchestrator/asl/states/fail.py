@@ -9,6 +9,7 @@ from orchestrator.asl.expressions import Call, Expression
 from orchestrator.asl.jsonata import Query
 from orchestrator.asl.states.fields import Fields, looks_like_expression
 from orchestrator.asl.states.flow import PLAIN
+from orchestrator.asl.states.reaction import On, read_refusals
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,10 @@ class Fail:
     cause: str | Query | None
     error_path: Expression | None
     cause_path: Expression | None
+    on: On
 
 
-_FIELDS = PLAIN | {"Error", "Cause"}
+_FIELDS = PLAIN | {"Error", "Cause", "On"}
 _PATHS = frozenset({"ErrorPath", "CausePath"})
 
 
@@ -47,6 +49,7 @@ def read_fail(name: str, fields: Fields) -> Fail:
         cause=fields.text_or_query("Cause"),
         error_path=_text(fields, "ErrorPath"),
         cause_path=_text(fields, "CausePath"),
+        on=read_refusals(fields),
     )
 
 

@@ -36,6 +36,7 @@ from orchestrator.asl.states.flow import (
     read_retry,
 )
 from orchestrator.asl.states.quantity import Quantity
+from orchestrator.asl.states.reaction import On, read_on
 from orchestrator.asl.templates import Template
 
 
@@ -76,6 +77,7 @@ class Map:
     unsupported_readings: tuple[Part, ...]
     output: QueryTemplate | None
     assign: Assign | None
+    on: On
 
 
 _UNSUPPORTED: Mapping[str, Callable[[Fields], Iterable[Part | None]]] = MappingProxyType(
@@ -98,6 +100,7 @@ _FIELDS = (
         "ToleratedFailureCount",
         "ToleratedFailurePercentage",
         "Label",
+        "On",
         *_UNSUPPORTED,
     }
 )
@@ -158,6 +161,7 @@ def read_map(name: str, fields: Fields, read_branch: ReadBranch) -> Map:
         unsupported_readings=tuple(_unsupported(fields)),
         output=read_output(fields),
         assign=read_assign(fields, also=RESULT),
+        on=read_on(fields),
     )
 
 

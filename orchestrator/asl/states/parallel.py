@@ -25,6 +25,7 @@ from orchestrator.asl.states.flow import (
     read_output,
     read_retry,
 )
+from orchestrator.asl.states.reaction import On, read_on
 from orchestrator.asl.templates import Template
 
 
@@ -47,9 +48,10 @@ class Parallel:
     catch: tuple[Catcher, ...]
     output: QueryTemplate | None
     assign: Assign | None
+    on: On
 
 
-_FIELDS = PLAIN | TRANSITION | TAKING | ASSIGN | {"Branches"}
+_FIELDS = PLAIN | TRANSITION | TAKING | ASSIGN | {"Branches", "On"}
 _BRANCH = frozenset({"StartAt", "States", "Comment"})
 
 
@@ -77,4 +79,5 @@ def read_parallel(name: str, fields: Fields, read_branch: ReadBranch) -> Paralle
         catch=read_catch(fields),
         output=read_output(fields),
         assign=read_assign(fields, also=RESULT),
+        on=read_on(fields),
     )

@@ -89,7 +89,7 @@ def read_task(name: str, fields: Fields) -> Task:
         pointer=fields.pointer,
         comment=fields.text("Comment"),
         query_language=fields.language,
-        resource=_resource(fields),
+        resource=read_resource(fields),
         next=read_next(fields),
         input_path=fields.path("InputPath", WHOLE),
         output_path=fields.path("OutputPath", WHOLE),
@@ -108,7 +108,8 @@ def read_task(name: str, fields: Fields) -> Task:
     )
 
 
-def _resource(fields: Fields) -> Resource:
+def read_resource(fields: Fields) -> Resource:
+    """Read Resource."""
     fields.require("Resource")
     text = fields.text("Resource")
     if text is None:

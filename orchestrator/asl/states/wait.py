@@ -17,8 +17,8 @@ from orchestrator.asl.states.flow import (
     TRANSITION,
     read_next,
 )
+from orchestrator.asl.states.moment import moment_fields, read_moment
 from orchestrator.asl.states.quantity import Quantity
-from orchestrator.asl.timestamps import nanoseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +40,13 @@ class Wait:
     assign: Assign | None
 
 
-_DURATIONS = ("Seconds", "Timestamp")
-_PATHS = ("SecondsPath", "TimestampPath")
-_FIELDS = PLAIN | TRANSITION | ASSIGN | set(_DURATIONS)
+_FIELDS = PLAIN | TRANSITION | ASSIGN
 
 
 def read_wait(name: str, fields: Fields) -> Wait:
     """Read a Wait state."""
-    if fields.queries:
-        fields.allow(_FIELDS | OUTPUT)
-        fields.one_of(*_DURATIONS)
-    else:
-        fields.allow(_FIELDS | IN_AND_OUT | set(_PATHS))
-        fields.one_of("Seconds", "SecondsPath", "Timestamp", "TimestampPath")
-    timestamp = fields.text_or_query("Timestamp")
-    if isinstance(timestamp, str) and nanoseconds(timestamp) is None:
-        fields.wrong("Timestamp", "String does not match RFC3339 timestamp")
+    fields.allow(_FIELDS | moment_fields(fields) | (OUTPUT if fields.queries else IN_AND_OUT))
+    moment = read_moment(fields)
     return Wait(
         name=name,
         pointer=fields.pointer,
@@ -64,10 +55,10 @@ def read_wait(name: str, fields: Fields) -> Wait:
         next=read_next(fields),
         input_path=fields.path("InputPath", WHOLE),
         output_path=fields.path("OutputPath", WHOLE),
-        seconds=fields.whole("Seconds", spelled=True),
-        seconds_path=fields.definite_path("SecondsPath"),
-        timestamp=timestamp,
-        timestamp_path=fields.definite_path("TimestampPath"),
+        seconds=moment.seconds,
+        seconds_path=moment.seconds_path,
+        timestamp=moment.timestamp,
+        timestamp_path=moment.timestamp_path,
         output=fields.query_template("Output") if fields.queries else None,
         assign=read_assign(fields),
     )

@@ -10,6 +10,7 @@ from orchestrator.asl.jsonata import Query
 from orchestrator.asl.paths import Path, PathNotFound
 from orchestrator.asl.states import Wait
 from orchestrator.asl.states.fields import MOST_SECONDS
+from orchestrator.asl.states.moment import Moment
 from orchestrator.asl.timestamps import nanoseconds
 from orchestrator.execution import dataflow, queries
 from orchestrator.execution.failure import leave
@@ -25,7 +26,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def enter(transition: Transition, thread: Thread, state: Wait) -> None:
     """Rest until the moment, counted from the entry; leave if it has come."""
     given = dataflow.effective_input(transition, thread, state)
-    wake_at = _moment(transition, thread, state, given)
+    wake_at = moment_of(transition, thread, state, given)
     if wake_at is None or wake_at <= transition.now:
         assigned = dataflow.assigned(transition, thread, state.assign, given)
         output = dataflow.passed_on(transition, thread, state, given)
@@ -34,19 +35,22 @@ def enter(transition: Transition, thread: Thread, state: Wait) -> None:
         thread.rest_on_clock(wake_at)
 
 
-def _moment(transition: Transition, thread: Thread, state: Wait, given: Payload) -> datetime | None:
-    """Return the moment to wait for; None if it is past."""
+def moment_of(
+    transition: Transition, thread: Thread, timed: Wait | Moment, given: Payload, place: str = ""
+) -> datetime | None:
+    """Return a moment, counted from the entry, None if it is past; `place` is where it stands."""
     entered_at = thread.entered_at or transition.now
-    seconds = whole(transition, thread, state.seconds, "Seconds", (0, MOST_SECONDS)) or 0
-    timestamp = _timestamp(transition, thread, state)
-    if state.seconds_path is not None:
-        value = _read(transition, thread, given, state.seconds_path, "SecondsPath")
-        seconds = _whole_seconds(state.seconds_path, value)
-    if state.timestamp_path is not None:
-        value = _read(transition, thread, given, state.timestamp_path, "TimestampPath")
+    field, bounds = f"{place}Seconds", (0, MOST_SECONDS)
+    seconds = whole(transition, thread, timed.seconds, field, bounds) or 0
+    timestamp = _timestamp(transition, thread, timed, f"{place}Timestamp")
+    if timed.seconds_path is not None:
+        value = _read(transition, thread, given, timed.seconds_path, "SecondsPath")
+        seconds = _whole_seconds(timed.seconds_path, value)
+    if timed.timestamp_path is not None:
+        value = _read(transition, thread, given, timed.timestamp_path, "TimestampPath")
         timestamp = value if isinstance(value, str) else show(value)
         if nanoseconds(timestamp) is None:
-            raise _unusable("TimestampPath", _NO_TIMESTAMP, state.timestamp_path, timestamp)
+            raise _unusable("TimestampPath", _NO_TIMESTAMP, timed.timestamp_path, timestamp)
     if timestamp is None:
         delay = seconds * 1_000_000
     else:
@@ -57,16 +61,18 @@ def _moment(transition: Transition, thread: Thread, state: Wait, given: Payload)
     return None if delay <= 0 else entered_at + timedelta(microseconds=delay)
 
 
-def _timestamp(transition: Transition, thread: Thread, state: Wait) -> str | None:
-    if not isinstance(state.timestamp, Query):
-        return state.timestamp
-    found = queries.text(transition, thread, state.timestamp, "Timestamp")
+def _timestamp(
+    transition: Transition, thread: Thread, timed: Wait | Moment, field: str
+) -> str | None:
+    if not isinstance(timed.timestamp, Query):
+        return timed.timestamp
+    found = queries.text(transition, thread, timed.timestamp, field)
     if nanoseconds(found) is None:
         cause = (
-            "The Timestamp field cannot be parsed as an ISO-8601 extended offset date-time format"
+            f"The {field} field cannot be parsed as an ISO-8601 extended offset date-time format"
             f" string: {found}"
         )
-        raise QueryFailed(cause, "Timestamp", used=True)
+        raise QueryFailed(cause, field, used=True)
     return found
 
 
