@@ -54,7 +54,8 @@ class Stage:
 
     def ended(self, execution: str) -> dict[str, Any]:
         """Wait for an execution to end, and describe it."""
-        return eventually(lambda: self._ended(execution))
+        found: dict[str, Any] = eventually(lambda: self._ended(execution))
+        return found
 
     def _ended(self, execution: str) -> dict[str, Any] | None:
         found: dict[str, Any] = self.client.describe_execution(executionArn=execution)

@@ -67,7 +67,7 @@ def test_machines_are_listed_page_by_page_while_others_come_and_go(on_sqlite: St
     arns = [on_sqlite.machine(PASSES, name) for name in names]
     seen, token = [], None
     for _ in range(10):
-        more = {} if token is None else {"nextToken": token}
+        more: dict[str, str] = {} if token is None else {"nextToken": token}
         page = on_sqlite.client.list_state_machines(maxResults=2, **more)
         seen += [one["name"] for one in page["stateMachines"]]
         token = page.get("nextToken")
