@@ -102,7 +102,7 @@ def test_a_decision_takes_in_so_many_bytes_and_goes_on_in_the_next() -> None:
     machine = states(
         **{name: grows | {"Next": follower} for name, follower in pairwise(names)}, S19=PASS
     )
-    given = {"x": "x" * 300}
+    given: Json = {"x": "x" * 300}
     world = World(machine, limits=SMALL).start(given)
     assert world.only_frame().wake_at == world.now
     assert sum(one.endswith("StateEntered") for one in world.types) < 6
