@@ -7,7 +7,9 @@ BIN := .venv/bin
 PYTHON_IN_VENV := $(BIN)/python
 INPUT ?= definitions/inputs/order-fulfilment/fulfilled.json
 
-.PHONY: help demo test check proof conformance cover format lock clean
+ARGS ?=
+
+.PHONY: help demo test check proof conformance bench cover format lock clean
 
 help: ## Lists the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
@@ -44,6 +46,10 @@ proof: ## The long proofs: kills, faults, seeds, mutants, large Maps, long loops
 conformance: ## Runs the recorded cases beside the project, writes docs/conformance.md
 	@.ci/bootstrap dev
 	@$(PYTHON_IN_VENV) -m tests.conformance
+
+bench: ## Measures what the engine costs; ARGS="--only W1 --peers --json FILE"
+	@.ci/bootstrap dev
+	@$(PYTHON_IN_VENV) -m tests.benchmarks $(ARGS)
 
 cover: ## Runs all tests and shows which lines and branches they leave out
 	@.ci/bootstrap dev
