@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import Final, Literal
 
@@ -44,7 +45,8 @@ class Connecting:
     """How a process connects; seconds, and connections per process and kind."""
 
     pool_size: int = 5
-    """Connections kept open: as many for transactions, as many for single statements."""
+    """Connections kept open: as many of each kind, for transactions and for single statements that
+    wait for the disk or do not."""
     pool_overflow: int = 10
     pool_wait_seconds: float = 10.0
     connect_seconds: int = 5
@@ -74,6 +76,8 @@ class _Engines:
     """Single statements, each a transaction of its own that need not wait for the disk."""
     writes: Engine
     """Transactions that are on disk once they are committed."""
+    at_once: Engine
+    """Single statements, each a transaction of its own that is on disk once it is answered."""
     slot: Path | None = None
     """SQLite only: the database for which this process is among the writers."""
 
@@ -133,8 +137,8 @@ class Database:
             with self.writing() as connection:
                 yield connection
         elif durable:
-            with self._translated(), self._engines().writes.connect() as connection:
-                yield connection.execution_options(isolation_level="AUTOCOMMIT")
+            with self._translated(), self._engines().at_once.connect() as connection:
+                yield connection
         else:
             with self.reading() as connection:
                 yield connection
@@ -145,8 +149,8 @@ class Database:
 
         Raises StoreUnavailable, with `unknown` if the connection dies before the answer.
         """
-        with self._translated(unknown=True), self._engines().writes.connect() as connection:
-            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+        with self._translated(unknown=True), self._engines().at_once.connect() as connection:
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -210,8 +214,8 @@ class Database:
         engines = self._by_process.pop(os.getpid(), None)
         if engines is None:
             return
-        engines.singles.dispose(close=close)
-        engines.writes.dispose(close=close)
+        for engine in {engines.singles, engines.writes, engines.at_once}:
+            engine.dispose(close=close)
         if engines.slot is not None:
             slots.give_back(engines.slot)
 
@@ -228,16 +232,19 @@ class Database:
         with self._creating:
             engines = self._by_process.get(process)
             if engines is None:
-                singles, writes = self._connected()
-                engines = self._by_process[process] = _Engines(singles, writes)
+                engines = self._by_process[process] = self._connected()
             return engines
 
-    def _connected(self) -> tuple[Engine, Engine]:
+    def _connected(self) -> _Engines:
+        if self.dialect == "postgresql" and self.surroundings.engines is None:
+            return self._postgres()
         if self.surroundings.engines is not None:
-            return self.surroundings.engines()
-        if self.dialect == "sqlite":
-            return sqlite_engines(self._url, self._connecting, self.surroundings.microseconds)
-        return self._postgres()
+            singles, writes = self.surroundings.engines()
+        else:
+            singles, writes = sqlite_engines(
+                self._url, self._connecting, self.surroundings.microseconds
+            )
+        return _Engines(singles, writes, at_once=writes)
 
     def _leave_to_parent(self, process: int) -> None:
         """Forget what was inherited by a fork without touching the parent's connections."""
@@ -248,12 +255,13 @@ class Database:
             if engines is not None:
                 _inherited.append(engines)
 
-    def _postgres(self) -> tuple[Engine, Engine]:
+    def _postgres(self) -> _Engines:
         singles = self._postgres_engine(synchronous_commit=False, isolation_level="AUTOCOMMIT")
         writes = self._postgres_engine(synchronous_commit=True, isolation_level="READ COMMITTED")
-        for engine, other in ((singles, writes), (writes, singles)):
+        at_once = self._postgres_engine(synchronous_commit=True, isolation_level="AUTOCOMMIT")
+        for engine, other in permutations((singles, writes, at_once), 2):
             event.listen(engine, "handle_error", partial(_lose_together, other))
-        return singles, writes
+        return _Engines(singles, writes, at_once)
 
     def _postgres_engine(
         self,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from subprocess import Popen
+from subprocess import Popen, TimeoutExpired
 
 from sqlalchemy.engine import URL
 
@@ -186,8 +186,15 @@ class Deployment:
         self.parts.store.dispose()
         for process in self.processes.values():
             process.send_signal(signal.SIGTERM)
-        for process in self.processes.values():
-            process.wait(STOP_SECONDS)
+        late = []
+        for name, process in self.processes.items():
+            try:
+                process.wait(STOP_SECONDS)
+            except TimeoutExpired:
+                process.kill()
+                late.append(name)
+        if late:
+            sys.stderr.write(f"killed after {STOP_SECONDS} s: {', '.join(late)}\n")
 
     def _start(self, name: str, *arguments: str) -> None:
         with (self.folder / f"{name}.log").open("wb") as log:
