@@ -75,6 +75,8 @@ def assigned(
     transition: Transition, thread: Thread, assign: Assign | None, given: Payload
 ) -> Assigned | None:
     """Return what a state assigns that does no work; `given` is what `$` means there."""
+    if assign is None:
+        return None
     return variables.assigned(transition, thread, assign, given, NOTHING_MORE)
 
 

@@ -202,6 +202,8 @@ class Transition:
 
     def variables(self, thread: Thread) -> Variables:
         """Return the variables that a frame sees, its own and those around it."""
+        if not self.machine.assigns:
+            return NO_VARIABLES
         outer = self.outer_variables(thread)
         own = _value(thread.variables)
         return {**outer, **own} if outer and own else outer or own

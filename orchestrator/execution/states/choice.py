@@ -19,7 +19,11 @@ def enter(transition: Transition, thread: Thread, state: Choice) -> None:
         cause = f"The field 'Choices' must be an array but was: {state.placeholder}"
         raise StateFailure(RUNTIME, cause)
     given = dataflow.effective_input(transition, thread, state)
-    chosen = next((one for one in state.rules if _holds(transition, thread, one, given)), None)
+    chosen = None
+    for rule in state.rules:
+        if _holds(transition, thread, rule, given):
+            chosen = rule
+            break
     following = state.default if chosen is None else chosen.next
     if following is None:
         raise StateFailure(
@@ -33,13 +37,13 @@ def enter(transition: Transition, thread: Thread, state: Choice) -> None:
 
 def _holds(transition: Transition, thread: Thread, choice: ChoiceRule, given: Payload) -> bool:
     match choice.rule:
-        case bool(always):
-            return always
-        case Query():
-            return queries.condition(transition, thread, choice.rule, f"{choice.field}/Condition")
         case Rule():
             seen = transition.variables(thread)
             return choice.rule.holds(given.value, transition.context(thread), seen)
+        case Query():
+            return queries.condition(transition, thread, choice.rule, f"{choice.field}/Condition")
+        case bool(always):
+            return always
 
 
 def _output(
