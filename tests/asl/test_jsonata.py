@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,33 @@ def test_what_cannot_be_done_is_a_reason(text: str) -> None:
     reason = ask(text).reason
     assert reason is not None
     assert reason.startswith("threw an error during evaluation. ")
+
+
+class PanicException(BaseException):
+    """As the library raises when it breaks off inside: derived from nothing better."""
+
+
+class Breaking:
+    """An expression whose evaluation raises."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def evaluate_json(self, *_: object, **__: object) -> str:
+        raise self.error
+
+
+def test_a_library_that_panics_is_a_reason_too() -> None:
+    for error in (PanicException("at src/lib.rs"), MemoryError(), RecursionError()):
+        query = replace(compile_query("1 + 1"), compiled=Breaking(error))  # type: ignore[arg-type]
+        reason = answer(Question(query, {}, 0, ""), BOUNDS).reason
+        assert reason == "threw an error during evaluation. the evaluation broke off"
+
+
+def test_what_is_meant_for_the_process_is_not_swallowed() -> None:
+    query = replace(compile_query("1"), compiled=Breaking(KeyboardInterrupt()))  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        answer(Question(query, {}, 0, ""), BOUNDS)
 
 
 def test_reasons_are_those_of_aws() -> None:
