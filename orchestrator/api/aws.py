@@ -320,13 +320,15 @@ class Aws:
         until = asyncio.get_running_loop().time() + POLL_SECONDS
         with presence.waiting.place(f"{ACTIVITY}{name}") as place:
             looks = presence.waiting.is_first(place)
-            while presence.here:
+            while presence.is_here():
                 place.looks()
                 if looks:
                     task = await presence.run(
                         self._service.activities.get_activity_task, name, worker
                     )
-                    if task is not None:
+                    if task is not None and not presence.is_here():
+                        await presence.run(self._service.activities.give_back, task)
+                    elif task is not None:
                         presence.waiting.wake(place.topic)
                         return {"taskToken": task.token, "input": task.input.text}
                 if not await presence.woken(place, until):

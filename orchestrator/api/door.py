@@ -117,6 +117,10 @@ class Door:
             await loop.run_in_executor(self._pool, silence)
             self._pool.shutdown(wait=False)
 
+    def close(self) -> None:
+        """Let everybody go who waits, so that the server can end; called in its event loop."""
+        self._waiting.close()
+
     async def _look(self) -> None:
         """Wake those who wait for something that is there: its news may have been lost."""
         loop = asyncio.get_running_loop()
@@ -180,10 +184,10 @@ class Door:
         self, method: Callable[[Given, Presence], Awaitable[Answer]], given: Given, request: Request
     ) -> Answer:
         """Let a method wait, and note if its caller goes away meanwhile."""
-        gone = asyncio.Event()
-        watch = asyncio.create_task(_watch(request, gone))
+        presence = Presence(self._waiting, self._pool)
+        watch = asyncio.create_task(_watch(request, presence))
         try:
-            return await method(given, Presence(self._waiting, self._pool, gone))
+            return await method(given, presence)
         finally:
             watch.cancel()
 
@@ -200,11 +204,10 @@ class Door:
         return Given(fields)
 
 
-async def _watch(request: Request, gone: asyncio.Event) -> None:
-    while not gone.is_set():
-        message = await request.receive()
-        if message["type"] == "http.disconnect":
-            gone.set()
+async def _watch(request: Request, presence: Presence) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    presence.leave()
 
 
 def _snake(name: str) -> str:
@@ -238,4 +241,5 @@ def application(
         redoc_url=None,
     )
     app.add_route("/", door.answer, methods=["POST"])
+    app.state.close = door.close
     return app

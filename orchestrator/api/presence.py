@@ -16,15 +16,21 @@ R = TypeVar("R")
 class Presence:
     """What a method that waits has at hand."""
 
-    def __init__(self, waiting: Waiting, pool: Executor, gone: asyncio.Event) -> None:
+    def __init__(self, waiting: Waiting, pool: Executor) -> None:
         self.waiting = waiting
         self._pool = pool
-        self._gone = gone
+        self._gone = False
+        self._place: Place | None = None
 
-    @property
-    def here(self) -> bool:
-        """Whether the caller still waits for an answer."""
-        return not self._gone.is_set()
+    def is_here(self) -> bool:
+        """Whether the caller still waits for an answer, and the door is open."""
+        return not self._gone and not self.waiting.closed
+
+    def leave(self) -> None:
+        """Note that the caller has gone: nothing is waited for any more."""
+        self._gone = True
+        if self._place is not None:
+            self._place.wake()
 
     async def run(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Do something that takes a thread: a transaction, no more."""
@@ -32,5 +38,6 @@ class Presence:
         return await loop.run_in_executor(self._pool, lambda: work(*args, **kwargs))
 
     async def woken(self, place: Place, until: float) -> bool:
-        """Wait to be woken; False when the time has come, or the caller has gone."""
-        return await place.wait(until) and self.here
+        """Wait to be woken; False when the time has come, or nobody waits for it any more."""
+        self._place = place
+        return self.is_here() and await place.wait(until) and self.is_here()

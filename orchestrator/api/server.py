@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import sys
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
@@ -36,10 +38,23 @@ def serve(app: FastAPI, host: str, port: int) -> None:
     # uvicorn ends in order and then raises the signal once more: that is to end nothing.
     before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGTERM, signal.SIGINT)}
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        _Server(config, app).run(sockets=[listening])
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+class _Server(uvicorn.Server):
+    """Lets those go who wait, once it is told to end."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end."""
+        asyncio.get_running_loop().call_soon_threadsafe(self._app.state.close)
+        super().handle_exit(sig, frame)
 
 
 def _listen(host: str, port: int) -> socket.socket:

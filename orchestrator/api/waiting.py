@@ -7,8 +7,8 @@ has found something wakes the next.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class Place:
@@ -48,6 +48,15 @@ class Waiting:
 
     def __init__(self) -> None:
         self._queues: dict[str, dict[Place, None]] = {}
+        self.closed = False
+        """Whether nobody is to wait any more: the door closes."""
+
+    def close(self) -> None:
+        """Let everybody go who waits."""
+        self.closed = True
+        for queue in self._queues.values():
+            for place in queue:
+                place.wake()
 
     @property
     def topics(self) -> list[str]:
@@ -84,13 +93,3 @@ class Waiting:
         """Wake the first of a topic; None: the first of each, since any may have been missed."""
         for one in self.topics if topic is None else [topic]:
             self.wake(one)
-
-
-@asynccontextmanager
-async def ticking(tick: asyncio.Task[None]) -> AsyncIterator[None]:
-    """Let a task run as long as the block does."""
-    try:
-        yield
-    finally:
-        tick.cancel()
-        await asyncio.gather(tick, return_exceptions=True)

@@ -18,7 +18,7 @@ from orchestrator.service.errors import (
     TaskTimedOut,
     Undecided,
 )
-from orchestrator.store import ActivityRow, Store
+from orchestrator.store import ActivityRow, Claim, Store
 
 ACTIVITY: Final = "activity:"
 """What the resource, the queue and the topic of an activity begin with; its name follows."""
@@ -32,6 +32,7 @@ class ActivityTask:
 
     token: str
     input: Payload
+    claim: Claim
 
 
 class Activities:
@@ -71,8 +72,13 @@ class Activities:
             lease_seconds=UNLEASED_SECONDS,
         )
         for claim in claims:
-            return ActivityTask(self._engine.callbacks.token(claim), claim.arguments)
+            return ActivityTask(self._engine.callbacks.token(claim), claim.arguments, claim)
         return None
+
+    def give_back(self, task: ActivityTask) -> None:
+        """Let another worker have a task: nobody has seen it."""
+        self._store.release(task.claim.worker, [task.claim])
+        self._store.tell([task.claim.resource])
 
     def waiting(self, topics: list[str]) -> list[str]:
         """Those of the topics that there is something to look for."""
