@@ -37,8 +37,7 @@ proof: ## The long proofs: kills, faults, seeds, mutants, large Maps, long loops
 	$(PYTHON_IN_VENV) -m tests.chaos.embedded
 	$(PYTHON_IN_VENV) -m tests.acceptance.kills --orders 100 --kills 30
 	$(PYTHON_IN_VENV) -m tests.store.deadlocks --seconds 30
-	$(PYTHON_IN_VENV) -m tests.engine.test_large_maps 100
-	$(PYTHON_IN_VENV) -m tests.engine.test_large_maps 10000
+	$(PYTHON_IN_VENV) -m tests.engine.test_large_maps 100 10000
 	$(PYTHON_IN_VENV) -m tests.engine.test_loops 100000
 	$(BIN)/orchestrator simulate --seeds 5000
 	$(PYTHON_IN_VENV) -m tests.mutants

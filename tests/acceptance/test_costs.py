@@ -16,7 +16,7 @@ from orchestrator.execution.payload import Payload
 from tests.acceptance.cluster import Cluster, until
 from tests.acceptance.counting import COMMIT, FILE, LOOK_OUT, kinds, statements
 
-WINDOW_SECONDS = 3.0
+WINDOW_SECONDS = 10.0
 RESTING = 1_000
 SWEEPS = ("UPDATE workers SET died_at", "lease_until <=")
 """The last that a scheduler begins with."""
