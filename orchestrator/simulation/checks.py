@@ -46,7 +46,10 @@ class Story:
 
     def faults(self) -> Iterator[str]:
         """Yield everything that must not be."""
-        yield from _numbering(self.history)
+        disorder = [*_numbering(self.history)]
+        if disorder:
+            yield from disorder  # nothing else can be told of such a history
+            return
         yield from self._endings()
         yield from self._exits()
         yield from self._attempts()

@@ -60,6 +60,7 @@ class Door:
 
     def stop(self, execution: int, *, runs: bool) -> None:
         """Stop an execution; `runs`: a handler is at work for it."""
+        self._world.ledger.asked_to_stop.add(execution)
         (outcome,) = self.tell([StopRequested(execution, "Stopped", "by hand")])
         if outcome is Outcome.COMMITTED:
             self._world.ledger.stopped.add(execution)

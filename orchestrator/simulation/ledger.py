@@ -42,7 +42,9 @@ class Ledger:
     committed_moments: set[Event] = field(default_factory=set)
     started: dict[str, int] = field(default_factory=dict)
     """The execution of each name."""
+    asked_to_stop: set[int] = field(default_factory=set)
     stopped: set[int] = field(default_factory=set)
+    """Executions of which a door has heard that the stop is committed."""
     _leases: dict[str, _Lease] = field(default_factory=dict)
     _by_token: dict[str, list[Run]] = field(default_factory=dict)
 
@@ -52,6 +54,8 @@ class Ledger:
         held = self._leases.get(claim.token)
         if held is not None and held.until > now and not buried(held.worker):
             wrong = f"{claim.worker} claims what {held.worker} holds until {held.until}"
+        if claim.delivery < 1:
+            wrong = f"a claim that is no delivery: {claim}"
         until = claim.task.lease_until
         if until is None or claim.task.claimed_by != claim.worker:
             wrong = f"a claim without a lease: {claim}"

@@ -15,6 +15,7 @@ from orchestrator.asl import definition
 from orchestrator.asl.document import Json
 from orchestrator.asl.machine import Machine
 from orchestrator.engine import Start
+from orchestrator.execution.frame import Execution, ExecutionStatus
 from orchestrator.execution.payload import Payload
 from orchestrator.simulation.bells import Broker
 from orchestrator.simulation.case import Case
@@ -315,23 +316,24 @@ class _Run:
             if story is None:
                 self._world.blame(f"{name} is not there")
                 continue
-            for fault in story.faults():
+            faults = [*story.faults()]
+            for fault in faults:
                 self._world.blame(f"{name}: {fault}")
+            if faults:
+                continue
+            self._judge_stop(name, story.execution)
             for what in story.sometimes():
                 self._world.count(what)
-            if (
-                any(event.type == "ExecutionAborted" for event in story.history)
-                != (number in self._world.ledger.stopped)
-                and not self._stop_is_unknown()
-            ):
-                self._world.blame(f"{name}: who stopped it?")
             if story.case.exact:
                 self._compare(name, story)
 
-    def _stop_is_unknown(self) -> bool:
-        return bool(self._world.counts[Sometimes.COMMIT_UNKNOWN_STOOD]) or bool(
-            self._world.counts[Sometimes.KILLED_AFTER_COMMIT]
-        )
+    def _judge_stop(self, name: str, execution: Execution) -> None:
+        ledger = self._world.ledger
+        aborted = execution.status is ExecutionStatus.ABORTED
+        if aborted and execution.id not in ledger.asked_to_stop:
+            self._world.blame(f"{name}: who stopped it?")
+        if execution.id in ledger.stopped and not aborted:
+            self._world.blame(f"{name}: it was stopped, and ended otherwise")
 
     def _story(self, number: int) -> Story | None:
         store = self._observer

@@ -100,7 +100,7 @@ class Troubles:
 
     def _forge(self) -> None:
         """Hand in results for the claims of others, each wrong in one point."""
-        runs = self.world.ledger.runs[-6:]
+        runs = [run for run in self.world.ledger.runs if not (run.committed or run.refused)][-4:]
         if runs:
             forged = self._forged(self.world.chance.one_of(runs))
             self._try_out([self.world.chance.one_of(forged)], Sometimes.FORGED_REFUSED)
