@@ -212,6 +212,9 @@ def simulate(
     seed: Annotated[int, typer.Option("--seed", help="The first seed.", min=0)] = 1,
     seeds: Annotated[int, typer.Option("--seeds", help="How many seeds.", min=1)] = 1,
     log: Annotated[bool, typer.Option("--log", help="Say everything that happens.")] = False,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast", help="End with the first seed that fails.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run the engine under seeded faults: crashes, lost bells, cut wires; exit 1 if it errs."""
@@ -222,6 +225,8 @@ def simulate(
     for report in simulation:
         for line in () if json else report.lines():
             print(line)
+        if fail_fast and report.faults:
+            break
     summary = simulation.summary
     if json:
         printing.emit(summary.value())

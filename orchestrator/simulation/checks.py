@@ -43,6 +43,8 @@ class Story:
     output: Payload | None
     frames: Sequence[Frame]
     runs: Sequence[Run]
+    jumped_back: bool
+    """Whether the clock has jumped back: a task may have been claimed before it was scheduled."""
 
     def faults(self) -> Iterator[str]:
         """Yield everything that must not be."""
@@ -149,6 +151,8 @@ class Story:
         if not isinstance(state, TaskState):
             return
         given = [_whole(s) for s in (state.timeout_seconds, state.heartbeat_seconds) if s]
+        if self.jumped_back:
+            return
         if not given or event.at < scheduled.at + timedelta(seconds=min(given)):
             yield f"the Task at event {scheduled.id} timed out early"
 

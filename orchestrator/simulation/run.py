@@ -349,6 +349,7 @@ class _Run:
             output=store.output(number),
             frames=store.frames(number),
             runs=self._world.ledger.runs_of(number),
+            jumped_back=bool(self._world.counts[Sometimes.CLOCK_BACK]),
         )
 
     def _compare(self, name: str, story: Story) -> None:

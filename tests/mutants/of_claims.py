@@ -218,7 +218,7 @@ OF_CLAIMS: Final[tuple[Mutant, ...]] = (
         "bells ring after the commit",
         ENGINE,
         "            results = self._store.commit([one.prepared.decision for one in group])\n",
-        "            self._announce([one.prepared for one in group])\n"
+        "            self._announcer.announce([one.prepared for one in group])\n"
         "            results = self._store.commit([one.prepared.decision for one in group])\n",
         "tests/engine/test_bells.py::test_a_bell_is_rung_for_what_is_there",
     ),

@@ -101,7 +101,7 @@ OF_DECISIONS: Final[tuple[Mutant, ...]] = (
     mutant(
         "terminal is terminal",
         DECIDE,
-        "if view.execution.ended_at is not None:",
+        "if view.execution.ended_at is not None and not _outlives(event):",
         "if False:",
         ENDINGS + "test_nothing_happens_after_the_end",
     ),

@@ -98,4 +98,5 @@ def _arguments(catcher: Tests | Seeds) -> list[str]:
         case Tests(nodes):
             return ["pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *nodes]
         case Seeds(first, count):
-            return ["orchestrator", "simulate", "--seed", f"{first}", "--seeds", f"{count}"]
+            seeds = ("--seed", f"{first}", "--seeds", f"{count}")
+            return ["orchestrator", "simulate", "--fail-fast", *seeds]
