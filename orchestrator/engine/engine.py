@@ -59,6 +59,9 @@ from orchestrator.store import (
 MOST_TRIES: Final = 20
 """How often an event is decided again because something else came first."""
 
+MOST_REMEMBERED: Final = 1_000
+"""Large forks that a process remembers, so that it need not read to know that they are."""
+
 SMALL_FORK: Final = 8
 """Events of larger forks meet all the time: they take the execution's lock before they decide."""
 
@@ -163,6 +166,7 @@ class Engine:
         self._starts: Group[Start, Started] = Group(self.start_many, limits.group_transitions)
         self._unknown: dict[Event, Prepared] = {}
         """What was to be committed when the connection died, by the event that will come again."""
+        self._large: set[tuple[int, str]] = set()
         self.routes = Routes(store, self._surroundings.monotonic)
         self.callbacks = Callbacks(partial(store.secret, "callbacks"))
         self._surrounding = Surrounding(store, mocks)
@@ -261,7 +265,7 @@ class Engine:
             waiting = {
                 execution: rest
                 for execution, queue in waiting.items()
-                if (rest := [item for item in queue if item[0] not in settled])
+                if (rest := [_anew(*item) for item in queue if item[0] not in settled])
             }
             if settled:
                 tries = 0
@@ -298,15 +302,21 @@ class Engine:
     def _round(self, waiting: Mapping[int, _Queue], tries: int) -> _Settled:
         """Decide the first event of each execution in one group; crowded ones under their lock."""
         heads = {execution: queue[0] for execution, queue in waiting.items()}
+        crowded = [
+            execution
+            for execution, (_, arrival) in heads.items()
+            if _siblings(arrival) in self._large
+        ]
+        for execution in crowded:
+            del heads[execution]
         views = self._views([arrival for _, arrival in heads.values()], tries)
         settled: _Settled = {}
         group: list[_Decided] = []
-        crowded: list[int] = []
         for execution, (place, arrival) in heads.items():
             view = views.get(execution)
             if view is None:
                 settled[place] = _nowhere(arrival.event)
-            elif tries % 2 == 0 or _is_crowded(view, arrival.event, len(waiting[execution])):
+            elif tries % 2 == 0 or self._is_crowded(view, arrival, len(waiting[execution])):
                 crowded.append(execution)
             else:
                 if tries > 1 and _is_known(arrival, place, settled, self._store.call):
@@ -318,6 +328,20 @@ class Engine:
         for execution in crowded:
             settled |= self._decide_locked(execution, waiting[execution])
         return settled
+
+    def _is_crowded(self, view: View, arrival: Arrival, waiting: int) -> bool:
+        """Whether many events want, or many siblings may want, this execution at the same time."""
+        frame = frame_of(arrival.event)
+        if waiting > MOST_IN_TURN or not frame:
+            return waiting > MOST_IN_TURN
+        fork = view.forks.get(parent_id(frame))
+        large = fork is not None and fork.total > SMALL_FORK
+        siblings = _siblings(arrival)
+        if large and siblings is not None:
+            if len(self._large) >= MOST_REMEMBERED:
+                self._large.clear()
+            self._large.add(siblings)
+        return large
 
     def _views(self, arrivals: Sequence[Arrival], tries: int) -> dict[int, View]:
         """What each execution's event finds: read at once, but for those who know already."""
@@ -509,13 +533,15 @@ class Engine:
         tell(self._store, topics)
 
 
-def _is_crowded(view: View, event: Event, waiting: int) -> bool:
-    """Whether many events want, or many siblings may want, this execution at the same time."""
-    frame = frame_of(event)
-    if waiting > MOST_IN_TURN or not frame:
-        return waiting > MOST_IN_TURN
-    fork = view.forks.get(parent_id(frame))
-    return fork is not None and fork.total > SMALL_FORK
+def _anew(place: int, arrival: Arrival) -> tuple[int, Arrival]:
+    """An arrival for the next round: what it has seen was not what is there."""
+    return place, arrival if arrival.view is None else replace(arrival, view=None)
+
+
+def _siblings(arrival: Arrival) -> tuple[int, str] | None:
+    """The fork of whose children an event concerns one: its execution and their ids' prefix."""
+    prefix, _, index = frame_of(arrival.event).rpartition(".")
+    return (arrival.event.execution, prefix) if index else None
 
 
 def _committed(event: Event, prepared: Prepared, view: View) -> Handled:
