@@ -6,17 +6,12 @@ language's rules nor SQL nor any broker.
 """
 
 from orchestrator.engine.around import Mocks, no_mocks
+from orchestrator.engine.arrival import Arrival, Handled, Outcome, Start
 from orchestrator.engine.bell import Bell, Silence
 from orchestrator.engine.callback import Callbacks, InvalidTaskToken, TokenOf
 from orchestrator.engine.children import Children
 from orchestrator.engine.deletion import Deletion
-from orchestrator.engine.engine import (
-    Arrival,
-    Engine,
-    Handled,
-    Outcome,
-    Start,
-)
+from orchestrator.engine.engine import Engine
 from orchestrator.engine.group import Group
 from orchestrator.engine.inline import Claimant
 from orchestrator.engine.revision import UnreadableRevision

@@ -7,7 +7,8 @@ from typing import Final
 import structlog
 
 from orchestrator.asl.document import Json
-from orchestrator.engine.engine import Engine, Outcome
+from orchestrator.engine.arrival import Outcome
+from orchestrator.engine.engine import Engine
 from orchestrator.engine.starting import began
 from orchestrator.execution.events import ChildEnded, StopRequested
 from orchestrator.execution.frame import Execution, ExecutionStatus, Parent, Scope

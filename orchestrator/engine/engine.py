@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from functools import partial
 from typing import Final, TypeAlias
 
-from orchestrator import crashpoint
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
+from orchestrator.engine.announcement import Announcer
 from orchestrator.engine.around import Mocks, Surrounding, no_mocks
+from orchestrator.engine.arrival import Arrival, Handled, Outcome, Start
 from orchestrator.engine.bell import Bell
 from orchestrator.engine.callback import Callbacks
 from orchestrator.engine.group import Group
-from orchestrator.engine.inline import Claimant, Prepared, prepare, view_in_hand
+from orchestrator.engine.inline import Prepared, prepare, view_in_hand
 from orchestrator.engine.revision import Revisions
 from orchestrator.engine.route import Routes
 from orchestrator.engine.strikes import Kept, Strikes, Struck
 from orchestrator.engine.surroundings import Surroundings
-from orchestrator.engine.topic import tell, topic_of_calls, topics_of_end
 from orchestrator.execution.call import Call
-from orchestrator.execution.commands import RingBell, TellCalls, TellEnd, WakeAt
 from orchestrator.execution.decide import begin, decide
 from orchestrator.execution.decision import Decision, Missing, Stale, View
 from orchestrator.execution.events import (
@@ -34,11 +32,8 @@ from orchestrator.execution.events import (
     frame_of,
 )
 from orchestrator.execution.frame import (
-    NO_ORIGIN,
     Execution,
     ExecutionStatus,
-    Origin,
-    Parent,
     Phase,
     Scope,
     parent_id,
@@ -46,7 +41,6 @@ from orchestrator.execution.frame import (
 from orchestrator.execution.needs import NeedsMore
 from orchestrator.execution.payload import Payload
 from orchestrator.store import (
-    Claim,
     Committed,
     Failed,
     IdTaken,
@@ -80,53 +74,6 @@ MOST_UNKNOWN: Final = 1_000
 """Commits of unknown outcome that are remembered until their results are handed in again."""
 
 
-class Outcome(StrEnum):
-    """What became of an event."""
-
-    COMMITTED = "committed"
-    STALE = "stale"
-    FAILED = "failed"
-    KEPT = "kept"
-    """It could not be decided; it is stored and will be decided later."""
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """An event, who wants to go on with what it makes ready, and what is known already."""
-
-    event: Event
-    claimant: Claimant | None = None
-    view: View | None = None
-    """As the last commit of the same slot left it: saves a read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Handled:
-    """An event and what became of it; `reason` says why it was stale or failed."""
-
-    event: Event
-    outcome: Outcome
-    reason: str = ""
-    claim: Claim | None = None
-    """The claimant's next task."""
-    view: View | None = None
-    """What the result of that task will find."""
-    call: Call | None = None
-    """Of a call that has arrived: what is on record of it now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A wish to start an execution of one revision of a machine."""
-
-    machine: str
-    revision: int
-    name: str
-    input: Payload
-    parent: Parent | None = None
-    origin: Origin = NO_ORIGIN
-
-
 @dataclass(frozen=True, slots=True)
 class _Decided:
     place: int
@@ -156,10 +103,8 @@ class Engine:
     ) -> None:
         self._strikes = Strikes(store, pauses or Pauses())
         self._store = store
-        self._bell = bell
         self._limits = limits
         self._scope = scope or Scope()
-        self._wake = wake
         self._surroundings = surroundings or Surroundings()
         self._revisions = Revisions(store, limits)
         self._results: Group[Arrival, Handled] = Group(self._handle, limits.group_transitions)
@@ -168,6 +113,7 @@ class Engine:
         """What was to be committed when the connection died, by the event that will come again."""
         self._large: set[tuple[int, str]] = set()
         self.routes = Routes(store, self._surroundings.monotonic)
+        self._announcer = Announcer(store, bell, self.routes, wake)
         self.callbacks = Callbacks(partial(store.secret, "callbacks"))
         self._surrounding = Surrounding(store, mocks)
 
@@ -192,7 +138,7 @@ class Engine:
                 started = self._store.start([one.decision for one in prepared])
             except IdTaken:
                 continue
-            self._announce(
+            self._announcer.announce(
                 one for one, answer in zip(prepared, started, strict=True) if answer.created
             )
             return started
@@ -461,7 +407,7 @@ class Engine:
                 case Stale():  # something else came first: decided again in the next round
                     pass
         self._strikes.over(one.decision for one in committed)
-        self._announce(committed)
+        self._announcer.announce(committed)
         return settled
 
     def _decide_locked(self, execution: int, queue: _Queue) -> _Settled:
@@ -478,7 +424,7 @@ class Engine:
             place, arrival = queue[0]
             return {place: _failed(arrival.event, exception)}
         self._strikes.over(one.decision for one in committed)
-        self._announce(committed)
+        self._announcer.announce(committed)
         return settled
 
     def _decide_under_lock(
@@ -504,33 +450,6 @@ class Engine:
                     committed.append(decided)
                 if self._surroundings.monotonic() >= until:
                     return
-
-    # -- after the commit ------------------------------------------------------------------------
-
-    def _announce(self, committed: Iterable[Prepared]) -> None:
-        """Let the world hear of what is committed now."""
-        crashpoint.reach("committed")
-        queues: dict[str, int] = {}
-        topics: set[str] = set()
-        for prepared in committed:
-            claimed = None if prepared.claim is None else prepared.claim.resource
-            for command in prepared.decision.commands:
-                match command:
-                    case RingBell(resource) if resource == claimed:
-                        claimed = None  # its worker has it already
-                    case RingBell(resource):
-                        queue = self.routes.queue(resource)
-                        if queue is not None:
-                            queues[queue] = queues.get(queue, 0) + 1
-                    case WakeAt(at):
-                        self._wake(at)
-                    case TellCalls():
-                        topics.add(topic_of_calls(prepared.decision.execution.id))
-                    case TellEnd():
-                        topics.update(topics_of_end(prepared.decision.execution))
-        if queues:
-            self._bell.ring(queues)
-        tell(self._store, topics)
 
 
 def _anew(place: int, arrival: Arrival) -> tuple[int, Arrival]:

@@ -13,7 +13,8 @@ from typing import Final
 from orchestrator.asl import document, names
 from orchestrator.asl.document import DocumentError, Json
 from orchestrator.asl.limits import Limits
-from orchestrator.engine.engine import Engine, Start
+from orchestrator.engine.arrival import Start
+from orchestrator.engine.engine import Engine
 from orchestrator.engine.topic import ENGINE_QUEUE
 from orchestrator.execution.events import TaskFailed, TaskSucceeded
 from orchestrator.execution.frame import ExecutionStatus, Parent, Scope
