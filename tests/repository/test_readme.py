@@ -186,6 +186,16 @@ def test_programs_for_aws_find_what_they_need(shell: Shell) -> None:
     shell.end()
 
 
+def test_the_files_that_the_documents_speak_of_are_there() -> None:
+    places = (ROOT, ROOT / "orchestrator", ROOT / "docs")
+    for document in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        text = document.read_text()
+        told = re.findall(r"`([\w./-]+(?:\.py|\.json|\.md|/))`|\]\((?!http)([\w./-]+)\)", text)
+        for name in map("".join, told):
+            there = [place for place in (*places, document.parent) if (place / name).exists()]
+            assert there, f"{document.name} speaks of {name}"
+
+
 def test_every_setting_is_told() -> None:
     told = set(re.findall(r"`(ORCHESTRATOR_\w+)`", (ROOT / "docs" / "settings.md").read_text()))
     assert told == {f"ORCHESTRATOR_{name.upper()}" for name in Settings.model_fields}
