@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from orchestrator.cli import serve
+from orchestrator.cli import operations, serve
 from orchestrator.cli.errors import EXIT_FAILED, EXIT_WRONG_USE, answered, wrong_use
+from orchestrator.cli.options import Address, BrokerUrl, DatabaseUrl, Json, facade
 
 if TYPE_CHECKING:
     from orchestrator.asl.diagnostics import Finding
-    from orchestrator.service import Orchestrator
 
 app = typer.Typer(
     name="orchestrator",
@@ -29,17 +28,8 @@ app = typer.Typer(
 database = typer.Typer(help="The database's schema.", no_args_is_help=True)
 app.add_typer(database, name="db")
 app.add_typer(serve.app)
+app.add_typer(operations.commands)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-DatabaseUrl = Annotated[
-    Optional[str],
-    typer.Option("--database-url", help="Instead of ORCHESTRATOR_DATABASE_URL.", metavar="URL"),
-]
-BrokerUrl = Annotated[
-    Optional[str],
-    typer.Option("--broker-url", help="Instead of ORCHESTRATOR_BROKER_URL.", metavar="URL"),
-]
-Address = Annotated[str, typer.Argument(help="MACHINE:NAME, or the execution's ARN.")]
 Input = Annotated[str, typer.Option("--input", help="JSON text, @FILE, or @- for standard input.")]
 
 
@@ -108,7 +98,7 @@ def deploy(
         if len(set(machines)) < len(machines):
             wrong_use("two of the files are definitions of the same machine")
         texts = _valid(files, json).values()
-    with _service(database_url) as service:
+    with facade(database_url) as service:
         revisions = [service.deploy(*pair) for pair in zip(machines, texts, strict=True)]
         printing.deployed(revisions, json)
 
@@ -127,7 +117,7 @@ def start(
     """Start an execution; with a name and input used before, answer that execution."""
     from orchestrator.cli import printing
 
-    with _service(database_url, broker_url) as service:
+    with facade(database_url, broker_url) as service:
         printing.started(service.start_execution(machine, name, _input(input)), json)
 
 
@@ -151,7 +141,7 @@ def list_(
     if status is not None and status not in set(ExecutionStatus):
         wrong_use(f"--status {status}: one of {', '.join(ExecutionStatus)}")
     wanted = ExecutionStatus(status) if status else None
-    with _service(database_url) as service:
+    with facade(database_url) as service:
         printing.executions(service.list_executions(machine, wanted, limit), json)
 
 
@@ -160,7 +150,7 @@ def describe(address: Address, database_url: DatabaseUrl = None, json: Json = Fa
     """Show an execution: its status, input, output, and what it rests on."""
     from orchestrator.cli import printing
 
-    with _service(database_url) as service:
+    with facade(database_url) as service:
         printing.detail(service.describe_execution(address), service.unserved(), json)
 
 
@@ -169,7 +159,7 @@ def history(address: Address, database_url: DatabaseUrl = None, json: Json = Fal
     """Show everything that happened in an execution."""
     from orchestrator.cli import printing
 
-    with _service(database_url) as service:
+    with facade(database_url) as service:
         printing.history(service.whole_history(address), json)
 
 
@@ -184,7 +174,7 @@ def stop(
     """End an execution as ABORTED; one that has ended stays as it is."""
     from orchestrator.cli import printing
 
-    with _service(database_url) as service:
+    with facade(database_url) as service:
         printing.stopped(service.stop_execution(address, error, cause), json)
 
 
@@ -239,19 +229,6 @@ def simulate(
 def machine_name(file: Path) -> str:
     """The machine's name that a file's name gives: without `.asl.json`, `.json`."""
     return file.name.removesuffix(".json").removesuffix(".asl")
-
-
-@contextmanager
-def _service(database_url: str | None, broker_url: str | None = None) -> Iterator[Orchestrator]:
-    """The facade over a database; its errors end the command with a sentence."""
-    from orchestrator import main as composition
-
-    with answered():
-        parts = composition.build(composition.settings(database_url, broker_url))
-        try:
-            yield parts.service
-        finally:
-            parts.store.dispose()
 
 
 def _findings(texts: Mapping[Path, str]) -> dict[Path, tuple[Finding, ...]]:

@@ -14,6 +14,7 @@ from orchestrator.service.errors import (
     MachineAlreadyExists,
     MachineDoesNotExist,
     MachineIsDeleting,
+    NothingToRetry,
     ServiceError,
     TaskDoesNotExist,
     TaskTimedOut,
@@ -34,7 +35,15 @@ from orchestrator.service.machines import (
     Machines,
     MachineSettings,
 )
+from orchestrator.service.operations import (
+    Attention,
+    AttentionKind,
+    Diagnosis,
+    Operations,
+    Retried,
+)
 from orchestrator.store import StoreUnavailable
+from orchestrator.verify import Contradiction
 
 Unreachable = StoreUnavailable
 """The database is away."""
@@ -43,7 +52,11 @@ __all__ = [
     "EXPRESS",
     "STANDARD",
     "ActivityDoesNotExist",
+    "Attention",
+    "AttentionKind",
+    "Contradiction",
     "Deployed",
+    "Diagnosis",
     "ExecutionAlreadyExists",
     "ExecutionDetail",
     "ExecutionDoesNotExist",
@@ -58,7 +71,10 @@ __all__ = [
     "MachineIsDeleting",
     "MachineSettings",
     "Machines",
+    "NothingToRetry",
+    "Operations",
     "Orchestrator",
+    "Retried",
     "ServiceError",
     "StartedExecution",
     "TaskDoesNotExist",

@@ -97,3 +97,10 @@ class TaskTimedOut(ServiceError):
 
 class Undecided(ServiceError):
     """Something else always came first; the same may be sent again."""
+
+
+class NothingToRetry(ServiceError):
+    """Nothing is kept of an execution: no event of it waits to be decided."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(f"nothing of {address} waits to be tried again")

@@ -34,6 +34,7 @@ from orchestrator.service.errors import (
     MachineIsDeleting,
 )
 from orchestrator.service.machines import EXPRESS, Machines
+from orchestrator.service.operations import Operations
 from orchestrator.store import MachineRow, MachineStatus, Revision, Store
 
 HISTORY_PAGE: Final = 1_000
@@ -86,6 +87,7 @@ class Orchestrator:
         self.machines = Machines(store, engine, limits, self._scope)
         self.activities = Activities(store, engine)
         self.callbacks = Callbacks(store, engine, limits)
+        self.operations = Operations(store, engine, limits, self._scope, self._find)
 
     # -- machines --------------------------------------------------------------------------------
 

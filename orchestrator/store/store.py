@@ -35,6 +35,7 @@ from orchestrator.store import (
 )
 from orchestrator.store.database import Connecting, Database, Surroundings
 from orchestrator.store.lifeline import Lifeline
+from orchestrator.store.records import Records
 from orchestrator.store.sweep import Share
 from orchestrator.store.transition import Outcome
 from orchestrator.store.undecided import Pauses
@@ -51,11 +52,9 @@ from orchestrator.store.values import (
     ReadyQueue,
     Revision,
     Started,
-    TrailRow,
     Undecided,
     Unserved,
     WorkerKind,
-    WorkerRow,
 )
 
 LEASE_SECONDS = 30.0
@@ -87,6 +86,8 @@ class Store:
         self._database = Database(url, connecting or Connecting(), application_name, surroundings)
         self._checked = surroundings is not None and surroundings.engines is not None
         self._with_input: set[int] = set()
+        self.records = Records(self._ready)
+        """What whoever looks for faults asks."""
 
     def check(self) -> None:
         """Raise SchemaMismatch unless the tables are this release's."""
@@ -227,10 +228,6 @@ class Store:
         """Return the events of an execution that wait to be decided again."""
         return undecided.undecided_of(self._ready(), execution_id)
 
-    def left_to_operators(self, limit: int) -> list[Undecided]:
-        """Return the events that were tried as often as may be, oldest first."""
-        return undecided.left_to_operators(self._ready(), limit)
-
     def settle(self, execution_id: int) -> None:
         """Forget the events of an execution that nobody waits for any more."""
         undecided.settle(self._ready(), execution_id)
@@ -241,10 +238,6 @@ class Store:
         Returns the moments that wake it; empty: nothing is kept.
         """
         return undecided.retry(self._ready(), execution_id, who, reason)
-
-    def trail(self, execution_id: int) -> list[TrailRow]:
-        """Return what operators did to an execution, in order."""
-        return undecided.trail_of(self._ready(), execution_id)
 
     # -- workers ---------------------------------------------------------------------------------
 
@@ -259,10 +252,6 @@ class Store:
     def forget_workers(self, seconds: float = worker.FORGOTTEN_SECONDS) -> list[str]:
         """Remove the rows of processes that were not heard of for so long."""
         return worker.forget(self._ready(), seconds)
-
-    def workers(self) -> list[WorkerRow]:
-        """Return all processes that beat, and those that did so lately."""
-        return worker.worker_list(self._ready())
 
     def living(self, kind: WorkerKind) -> list[str]:
         """Return the processes of a kind that were heard of just now, in order."""

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from orchestrator.execution.decision import View
 from orchestrator.execution.events import Event, TaskLost
-from orchestrator.execution.frame import ExecutionStatus, Frame, Parent, Task
+from orchestrator.execution.frame import Execution, ExecutionStatus, Fork, Frame, Parent, Task
 from orchestrator.execution.payload import Payload
 
 
@@ -284,3 +284,55 @@ class TrailRow:
     what: str
     execution: int | None
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSummary:
+    """Where a frame stands, without its documents; texts as they are in its row."""
+
+    id: str
+    status: str
+    state: str | None
+    entry: int
+    rests_on: str | None
+    fork: int | None
+    wake_at: datetime | None
+    ready_at: datetime | None
+    claimed_by: str | None
+    lease_until: datetime | None
+    resource: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySummary:
+    """How far a history goes, and where it first has a gap."""
+
+    last_id: int
+    gap_at: int | None
+    """The first id of the row that does not follow the one before it."""
+    last_type: str
+    """The type of the last event; empty if it cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """What is on record of an execution, without its documents."""
+
+    execution: Execution
+    revision_is_there: bool
+    frames: tuple[FrameSummary, ...]
+    forks: tuple[Fork, ...]
+    kept: frozenset[tuple[str, int]]
+    """(frame, entry) of the events that could not be decided."""
+    documents: frozenset[str]
+    history: HistorySummary | None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingResource:
+    """A resource whose tasks wait in a queue; `rows` is counted up to a limit."""
+
+    queue: str
+    resource: str
+    rows: int
+    oldest_ready_at: datetime

@@ -134,13 +134,11 @@ class Reading:
             raise Wrong(f"{name!r} is entered first, where {start!r} is the start")
         return thread
 
-    def _exited(self, event: HistoryEvent, _kind: str) -> Thread:
+    def _exited(self, event: HistoryEvent, kind: str) -> Thread:
         name = event.details.get("name")
-        thread = self._find(
-            event, lambda one: one.stands and one.state is not None and one.state.name == name
-        )
+        thread = self._find(event, lambda one: _stands_in(one, kind, name))
         if thread is None:
-            raise Wrong(f"{name!r} is left, but nothing stands there")
+            raise Wrong(f"the {kind} state {name!r} is left, but nothing stands there")
         if thread.attempt in (Attempt.SCHEDULED, Attempt.STARTED):
             raise Wrong(f"{name!r} is left while its task is {thread.attempt}")
         if thread.fork is not None:
@@ -170,17 +168,16 @@ class Reading:
     # -- forks ---------------------------------------------------------------------------------
 
     def _opened(self, event: HistoryEvent, kind: str) -> Thread:
-        thread = self._find(event, lambda one: one.stands and type(one.state).__name__ == kind)
+        thread = self._find(event, lambda one: _may_open(one, kind))
         if thread is None or not isinstance(thread.state, Parallel | Map):
-            raise Wrong(f"nothing stands in a {kind} state here")
-        if thread.fork is not None or thread.failed:
+            raise Wrong(f"no {kind} state may open a fork here")
+        if thread.fork is not None:
             if not may_retry(thread.state):
                 raise Wrong(f"{thread.state.name!r} opens its fork again")
             thread.close_fork()
         total = event.details.get("length")
         if isinstance(thread.state, Parallel):
             total = len(thread.state.branches)
-        thread.failed = False
         thread.fork = Fork(thread, thread.state, total if isinstance(total, int) else 0)
         self._forks[event.id] = thread.fork
         return thread
@@ -207,7 +204,8 @@ class Reading:
         return thread
 
     def _aborted(self, event: HistoryEvent, _kind: str) -> Thread:
-        return self._owner[event.previous_id]
+        """It names what failed elsewhere, and not whom it concerns."""
+        return self._find(event, lambda one: not one.gone) or self.root
 
     _of_state: Final[dict[str, Callable[[Reading, HistoryEvent, str], Thread]]] = {
         "Entered": _entered,
@@ -223,7 +221,7 @@ class Reading:
         if not isinstance(index, int):
             raise Wrong("an iteration without an index")
         if what == "Aborted":
-            return self._owner[event.previous_id]
+            return self._aborted(event, "Map")
         if what == "Started":
             thread = self._find(event, lambda one: _runs_fork(one, "Map", name) and not one.gone)
             if thread is None or thread.fork is None:
@@ -246,6 +244,18 @@ class Reading:
 
     def _find(self, event: HistoryEvent, wanted: Callable[[Thread], bool]) -> Thread | None:
         return next(filter(wanted, self._owner[event.previous_id].upwards()), None)
+
+
+def _may_open(thread: Thread, kind: str) -> bool:
+    """Whether it stands in a fork's state and has not given it up."""
+    return thread.stands and not thread.failed and type(thread.state).__name__ == kind
+
+
+def _stands_in(thread: Thread, kind: str, name: Detail | None) -> bool:
+    state = thread.state
+    return (
+        thread.stands and type(state).__name__ == kind and state is not None and state.name == name
+    )
 
 
 def _runs_fork(thread: Thread, kind: str, name: Detail | None = None) -> bool:

@@ -94,7 +94,7 @@ def _due(pump: Pump) -> list[Outcome]:
 
 def _strike_out(pump: Pump) -> None:
     while _due(pump) == [Outcome.KEPT]:
-        if pump.store.left_to_operators(10):
+        if pump.store.records.left_to_operators(10):
             return
 
 
@@ -154,11 +154,11 @@ def test_after_five_strikes_only_an_operator_brings_it_up_again(pump: Pump, spoi
     spoil(True)
     assert _outcome(pump, _result(claim)) is Outcome.KEPT
     for strikes in range(2, MOST_STRIKES + 1):
-        assert pump.store.left_to_operators(10) == []
+        assert pump.store.records.left_to_operators(10) == []
         assert _due(pump) == [Outcome.KEPT]
         (kept,) = pump.store.undecided(claim.execution)
         assert kept.strikes == strikes
-    (left,) = pump.store.left_to_operators(10)
+    (left,) = pump.store.records.left_to_operators(10)
     assert left.execution == claim.execution
     assert "not understood by this release" in left.error
     time.sleep(0.05)
@@ -166,7 +166,7 @@ def test_after_five_strikes_only_an_operator_brings_it_up_again(pump: Pump, spoi
 
     moments = pump.store.retry(claim.execution, "ops", "no change")
     assert [one.outcome for one in pump.engine.handle_many(moments)] == [Outcome.KEPT]
-    assert pump.store.left_to_operators(10) == []
+    assert pump.store.records.left_to_operators(10) == []
     _strike_out(pump)
     spoil(False)
     moments = pump.store.retry(claim.execution, "ops", "mended")
@@ -174,7 +174,9 @@ def test_after_five_strikes_only_an_operator_brings_it_up_again(pump: Pump, spoi
     output = pump.store.output(claim.execution)
     assert output is not None
     assert output.value == "done"
-    assert [(row.who, row.what, row.reason) for row in pump.store.trail(claim.execution)] == [
+    assert [
+        (row.who, row.what, row.reason) for row in pump.store.records.trail(claim.execution)
+    ] == [
         ("ops", "retry", "no change"),
         ("ops", "retry", "mended"),
     ]
@@ -183,7 +185,7 @@ def test_after_five_strikes_only_an_operator_brings_it_up_again(pump: Pump, spoi
 def test_there_is_nothing_to_retry_where_nothing_is_kept(pump: Pump) -> None:
     claim = _claimed(pump)
     assert pump.store.retry(claim.execution, "ops", "why not") == []
-    assert pump.store.trail(claim.execution) == []
+    assert pump.store.records.trail(claim.execution) == []
 
 
 def test_a_lost_task_that_cannot_be_decided_is_not_found_at_every_look(
@@ -220,7 +222,7 @@ def test_a_moment_and_a_deadline_wait_longer_and_take_effect_in_the_end(
     assert {type(first), type(second)} == {MomentDue, DeadlinePassed}
     handled = pump.engine.handle_many([first, second])
     assert [one.outcome for one in handled] == [Outcome.KEPT] * 2
-    while len(pump.store.left_to_operators(10)) < 2:
+    while len(pump.store.records.left_to_operators(10)) < 2:
         _due(pump)
     spoil(False)
     for address in (long, brief):
@@ -238,7 +240,7 @@ def test_an_execution_that_is_stopped_leaves_nothing_to_attend_to(pump: Pump, sp
     _strike_out(pump)
     spoil(False)
     assert _outcome(pump, StopRequested(claim.execution, None, None)) is Outcome.COMMITTED
-    assert pump.store.left_to_operators(10) == []
+    assert pump.store.records.left_to_operators(10) == []
     assert pump.store.undecided(claim.execution) == []
     assert pump.store.retry(claim.execution, "ops", "too late") == []
 

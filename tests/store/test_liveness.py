@@ -31,14 +31,21 @@ def engine(database_url: str) -> Iterator[Engine]:
     made.dispose()
 
 
-def make_silent(engine: Engine, worker: str) -> None:
-    """Make the last beat of a process look old."""
-    old = "beat_at - interval '10 seconds'" if engine.name == "postgresql" else "beat_at - 10000000"
+def shift_beats(engine: Engine, seconds: int, worker: str = "%") -> None:
+    """Make last beats look later, or earlier."""
+    later = f"beat_at + {seconds} * interval '1 second'"
+    if engine.name == "sqlite":
+        later = f"beat_at + {seconds} * 1000000"
     with engine.begin() as connection:
         connection.execute(
-            text(f"UPDATE workers SET beat_at = {old} WHERE id = :id"),  # noqa: S608
+            text(f"UPDATE workers SET beat_at = {later} WHERE id LIKE :id"),  # noqa: S608
             {"id": worker},
         )
+
+
+def make_silent(engine: Engine, worker: str) -> None:
+    """Make the last beat of a process look old."""
+    shift_beats(engine, -10, worker)
 
 
 @pytest.fixture
@@ -56,7 +63,7 @@ def test_a_process_says_that_it_lives_by_one_statement(store: Store) -> None:
     with recording() as recorded:
         life.beat(WORKER)
     assert len(recorded.statements) == 1
-    (row,) = store.workers()
+    (row,) = store.records.workers()
     assert (row.id, row.kind, row.slots, row.serves) == (
         "w1",
         WorkerKind.WORKER,
@@ -68,7 +75,7 @@ def test_a_process_says_that_it_lives_by_one_statement(store: Store) -> None:
     assert store.living(WorkerKind.WORKER) == ["w1"]
     assert store.living(WorkerKind.SCHEDULER) == []
     life.end()
-    assert store.workers() == []
+    assert store.records.workers() == []
 
 
 def test_who_is_silent_but_holds_its_lock_is_not_dead(
@@ -78,7 +85,7 @@ def test_who_is_silent_but_holds_its_lock_is_not_dead(
     life.beat(WORKER)
     silence("w1")
     assert other.bury() == []
-    assert not store.workers()[0].lives
+    assert not store.records.workers()[0].lives
     life.end()
 
 
@@ -122,7 +129,7 @@ def test_who_was_only_cut_off_lives_again_with_its_next_beat(
     silence("w1")
     assert store.bury() == ["w1"]
     life.beat(WORKER)
-    assert store.workers()[0].lives
+    assert store.records.workers()[0].lives
     claimed(store, "w1")
     assert store.lapse(10).given_back == {}
     life.end()
@@ -164,7 +171,7 @@ def test_the_rows_of_those_long_dead_go_and_leave_nothing_behind(
     silence("w1")
     assert store.forget_workers() == []
     assert store.forget_workers(5.0) == ["w1"]
-    assert [row.id for row in store.workers()] == ["w2"]
+    assert [row.id for row in store.records.workers()] == ["w2"]
     assert not [path for path in tmp_path.iterdir() if "alive" in path.name]
 
 
@@ -251,9 +258,9 @@ def test_a_session_that_is_cut_takes_its_lock_again(postgres_url: str) -> None:
         with pytest.raises(StoreUnavailable):
             life.beat(WORKER)
         life.beat(WORKER)
-        if not store.workers()[0].locked:  # the old session was still there
+        if not store.records.workers()[0].locked:  # the old session was still there
             life.beat(WORKER)
-        assert store.workers()[0].locked
+        assert store.records.workers()[0].locked
     life.end()
     engine.dispose()
     store.dispose()
@@ -268,12 +275,12 @@ def test_a_lock_that_another_session_holds_says_nothing(postgres_url: str) -> No
         another.execute(text("SELECT pg_advisory_lock(:key)"), key)
         life = store.lifeline("w1")
         life.beat(WORKER)
-        assert not store.workers()[0].locked
+        assert not store.records.workers()[0].locked
         another.execute(text("SELECT pg_advisory_unlock(:key)"), key)
         make_silent(engine, "w1")
         assert store.bury() == []
         life.beat(WORKER)
-        assert store.workers()[0].locked
+        assert store.records.workers()[0].locked
     life.end()
     engine.dispose()
     store.dispose()
