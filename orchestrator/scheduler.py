@@ -24,6 +24,7 @@ from orchestrator import crashpoint
 from orchestrator.engine import (
     CHILDREN,
     ENGINE_QUEUE,
+    SOON,
     Bell,
     Children,
     Deletion,
@@ -321,9 +322,12 @@ class Scheduler:
     def poke(self, at: datetime) -> None:
         """Look at once whether something is due: this process has set a moment."""
         if at <= self.store.now() + timedelta(seconds=self.poll_seconds):
-            self.due.poke()
-            if self._ticks.running:
-                self._ticks.modify_job("due moments", next_run_time=datetime.now(UTC))
+            self._look_now()
+
+    def _look_now(self) -> None:
+        self.due.poke()
+        if self._ticks.running:
+            self._ticks.modify_job("due moments", next_run_time=datetime.now(UTC))
 
     def stop(self) -> None:
         """End after the ticks that run now."""
@@ -336,6 +340,8 @@ class Scheduler:
         self._pulse.stop()
 
     def _hear(self, topic: str | None) -> None:
+        if topic == SOON:
+            self._look_now()
         for heard in self._heard:
             if topic in (heard.topic, None):
                 heard.poke()

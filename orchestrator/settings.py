@@ -32,7 +32,7 @@ class Settings(BaseSettings):
     account: str = Field(default="000000000000", pattern=r"^\d{12}$")
     lease_seconds: Seconds = 30.0
     """How long a claim holds without a renewal; renewed every third of it."""
-    poll_seconds: Seconds = 0.1
+    poll_seconds: Seconds = 0.25
     """How often a scheduler looks for moments that are due."""
     sweep_seconds: Seconds = 1.0
     """How often a scheduler looks for lapsed leases, bells to ring again and tasks without a queue.

@@ -17,12 +17,13 @@ from orchestrator.engine.inline import Claimant
 from orchestrator.engine.revision import UnreadableRevision
 from orchestrator.engine.starting import StartTasks
 from orchestrator.engine.surroundings import Surroundings
-from orchestrator.engine.topic import CHILDREN, ENDED, ENGINE_QUEUE, TellingBell
+from orchestrator.engine.topic import CHILDREN, ENDED, ENGINE_QUEUE, SOON, TellingBell
 
 __all__ = [
     "CHILDREN",
     "ENDED",
     "ENGINE_QUEUE",
+    "SOON",
     "Arrival",
     "Bell",
     "Callbacks",

@@ -9,7 +9,7 @@ from orchestrator import crashpoint
 from orchestrator.engine.bell import Bell
 from orchestrator.engine.inline import Prepared
 from orchestrator.engine.route import Routes
-from orchestrator.engine.topic import tell, topic_of_calls, topics_of_end
+from orchestrator.engine.topic import SOON, SOON_WITHIN, tell, topic_of_calls, topics_of_end
 from orchestrator.execution.commands import RingBell, TellCalls, TellEnd, WakeAt
 from orchestrator.store import Store
 
@@ -31,21 +31,26 @@ class Announcer:
         queues: dict[str, int] = {}
         topics: set[str] = set()
         for prepared in committed:
-            claimed = None if prepared.claim is None else prepared.claim.resource
-            for command in prepared.decision.commands:
-                match command:
-                    case RingBell(resource) if resource == claimed:
-                        claimed = None  # its worker has it already
-                    case RingBell(resource):
-                        queue = self._routes.queue(resource)
-                        if queue is not None:
-                            queues[queue] = queues.get(queue, 0) + 1
-                    case WakeAt(at):
-                        self._wake(at)
-                    case TellCalls():
-                        topics.add(topic_of_calls(prepared.decision.execution.id))
-                    case TellEnd():
-                        topics.update(topics_of_end(prepared.decision.execution))
+            self._hear(prepared, queues, topics)
         if queues:
             self._bell.ring(queues)
         tell(self._store, topics)
+
+    def _hear(self, prepared: Prepared, queues: dict[str, int], topics: set[str]) -> None:
+        claimed = None if prepared.claim is None else prepared.claim.resource
+        for command in prepared.decision.commands:
+            match command:
+                case RingBell(resource) if resource == claimed:
+                    claimed = None  # its worker has it already
+                case RingBell(resource):
+                    queue = self._routes.queue(resource)
+                    if queue is not None:
+                        queues[queue] = queues.get(queue, 0) + 1
+                case WakeAt(at):
+                    self._wake(at)
+                    if at <= self._store.now() + SOON_WITHIN:
+                        topics.add(SOON)
+                case TellCalls():
+                    topics.add(topic_of_calls(prepared.decision.execution.id))
+                case TellEnd():
+                    topics.update(topics_of_end(prepared.decision.execution))

@@ -7,6 +7,7 @@ schedulers; ends are waited for by callers and by the executions that started th
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import timedelta
 from typing import Final
 
 from orchestrator.engine.bell import Bell
@@ -22,6 +23,10 @@ CALLS: Final = "calls:"
 """What the topic of the verdicts of an execution begins with; its id follows."""
 ENDED: Final = "ended:"
 """What the topic of the end of an execution begins with; its id follows."""
+
+SOON: Final = "soon"
+"""The topic of moments that are set for now, or for sooner than schedulers look by themselves."""
+SOON_WITHIN: Final = timedelta(seconds=0.3)
 
 
 def topic_of_calls(execution: int) -> str:

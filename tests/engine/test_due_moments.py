@@ -8,6 +8,7 @@ import time
 import pytest
 
 from orchestrator import scheduler
+from orchestrator.engine import SOON
 from orchestrator.execution.frame import ExecutionStatus
 from orchestrator.scheduler import DueMoments
 from tests.engine.poison import spoil
@@ -20,6 +21,12 @@ ERROR = "an event could not be decided"
 def _waits(seconds: int) -> str:
     wait = {"Type": "Wait", "Seconds": seconds, "End": True}
     return json.dumps({"StartAt": "Wait", "States": {"Wait": wait}})
+
+
+def _loops(times: int) -> str:
+    """A machine of more states than one decision follows."""
+    passes = {f"P{n}": {"Type": "Pass", "Next": f"P{n + 1}"} for n in range(times)}
+    return json.dumps({"StartAt": "P0", "States": {**passes, f"P{times}": {"Type": "Succeed"}}})
 
 
 def _status(pump: Pump, address: str) -> ExecutionStatus:
@@ -56,3 +63,18 @@ def test_a_moment_is_handled_at_its_time_though_the_ticks_are_far_apart(sqlite_u
         assert _status(pump, address) is ExecutionStatus.SUCCEEDED
         entered, left = pump.service.whole_history(address)[1:3]
         assert 1.0 <= (left.at - entered.at).total_seconds() < 2.0
+
+
+def test_a_moment_that_another_process_has_set_for_now_is_told(postgres_url: str) -> None:
+    heard: list[str | None] = []
+    with Pump(postgres_url) as pump:
+        stop = pump.store.listen(heard.append)
+        until = time.monotonic() + SECONDS
+        while None not in heard and time.monotonic() < until:
+            time.sleep(0.01)
+        pump.start(_waits(5), name="late")
+        pump.start(_loops(2_000), name="now")
+        while SOON not in heard and time.monotonic() < until:
+            time.sleep(0.01)
+        stop()
+    assert heard.count(SOON) == 1
