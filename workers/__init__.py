@@ -4,6 +4,14 @@ Importing the package registers the handlers; `workers.app` is the application. 
 what it does in the ledger and acts once per key, however often it is called.
 """
 
-from workers import inventory, notifications, payments, reviews, shipping
+from workers import fraud, inventory, notifications, payments, reviews, shipping, warehouse
 
-__all__ = ["inventory", "notifications", "payments", "reviews", "shipping"]
+__all__ = [
+    "fraud",
+    "inventory",
+    "notifications",
+    "payments",
+    "reviews",
+    "shipping",
+    "warehouse",
+]

@@ -45,11 +45,14 @@ def charge(order: Order, amount: int, task: TaskContext) -> Json:
 
 @handler("payments.refund")
 def refund(order: Order, task: TaskContext) -> Json:
-    """Give back what this order was charged, which may be nothing."""
+    """Give back what this order was charged, or has paid, which may be nothing."""
     begin(order, task)
     charged = [one for one in ledger().done(task, "payments.charge") if isinstance(one, dict)]
-    total = sum(paid for one in charged if isinstance(paid := one.get("amount"), int))
-    order_id = text(order, "order_id")
+    paid = order.get("paid")
+    given = [paid] if isinstance(paid, dict) else []
+    amounts = (one.get("amount") for one in [*charged, *given])
+    total = sum(one for one in amounts if isinstance(one, int))
+    order_id = order.get("order_id", task.execution)
     return ledger().effect(task, {"refund": f"re_{order_id}", "amount": total})
 
 

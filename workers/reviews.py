@@ -17,3 +17,31 @@ def screen(order: Order, amount: int, task: TaskContext) -> Json:
     cleared = risk != "high" and not trouble(order, "reviews.screen").get("decline")
     review = f"rev_{text(order, 'order_id')}"
     return ledger().effect(task, {"review": review, "amount": amount, "cleared": cleared})
+
+
+@handler("reviews.open")
+def open_review(order: Order, task: TaskContext) -> Json:
+    """Open the fraud review of an order, once per key."""
+    begin(order, task)
+    return ledger().effect(task, {"review": task.execution, "is": "open"})
+
+
+@handler("reviews.close")
+def close_review(order: Order, task: TaskContext) -> Json:
+    """Close the fraud review of an order, whatever came of it."""
+    begin(order, task)
+    return ledger().effect(task, {"review": task.execution, "is": "closed"})
+
+
+@handler("reviews.remind")
+def remind(order: Order, task: TaskContext) -> Json:
+    """Remind those who should have looked at an order by now."""
+    begin(order, task)
+    return ledger().effect(task, {"review": task.execution, "reminded": True})
+
+
+@handler("reviews.escalate")
+def escalate(order: Order, task: TaskContext) -> Json:
+    """Tell those above them that nobody has looked."""
+    begin(order, task)
+    return ledger().effect(task, {"review": task.execution, "escalated": True})

@@ -18,6 +18,7 @@ from orchestrator.api.aws import Answer, Aws
 from orchestrator.api.errors import TOO_LARGE, UNAVAILABLE, ApiError
 from orchestrator.api.given import Given
 from orchestrator.api.presence import Presence
+from orchestrator.api.rest import Rest
 from orchestrator.api.translation import translated
 from orchestrator.api.waiting import Waiting
 from orchestrator.asl import document
@@ -141,7 +142,7 @@ class Door:
         request_id = str(uuid.uuid4())
         try:
             action = request.headers.get("x-amz-target", "")
-            body = await self._body(request)
+            body = await self.body(request)
             shown = await self._act(action, body, request)
         except _CallerGone:
             return Response(status_code=UNAVAILABLE)  # nobody reads it
@@ -149,7 +150,12 @@ class Door:
             return _refusal(translated(error), request_id)
         return _response(shown, 200, request_id)
 
-    async def _body(self, request: Request) -> bytes:
+    def presence(self) -> Presence:
+        """What those have at hand who answer requests of other shapes."""
+        return Presence(self._waiting, self._pool)
+
+    async def body(self, request: Request) -> bytes:
+        """Read the body of a request; raises ApiError for one that is too large."""
         most, parts, size = self._bounds.document_bytes, [], 0
         more = True
         while more:
@@ -242,4 +248,5 @@ def application(
     )
     app.add_route("/", door.answer, methods=["POST"])
     app.state.close = door.close
+    Rest(service, limits, door.presence(), door.body).join(app)
     return app

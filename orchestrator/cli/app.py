@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from orchestrator.cli import operations, serve
+from orchestrator.cli import calls, operations, serve
 from orchestrator.cli.errors import EXIT_FAILED, EXIT_WRONG_USE, answered, wrong_use
+from orchestrator.cli.files import read_input, read_text
 from orchestrator.cli.options import Address, BrokerUrl, DatabaseUrl, Json, facade
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ database = typer.Typer(help="The database's schema.", no_args_is_help=True)
 app.add_typer(database, name="db")
 app.add_typer(serve.app)
 app.add_typer(operations.commands)
+app.add_typer(calls.commands)
 
 Input = Annotated[str, typer.Option("--input", help="JSON text, @FILE, or @- for standard input.")]
 
@@ -57,7 +59,7 @@ def run(
 
     with answered():
         text = _valid([file], json)[file]
-        wish = Wish(machine_name(file), text, _input(input), name)
+        wish = Wish(machine_name(file), text, read_input(input), name)
         sys.path.insert(0, "")  # handlers are looked for in the working directory as well
         raise typer.Exit(run_embedded(wish, handlers or ["workers"], data, json))
 
@@ -65,14 +67,20 @@ def run(
 @app.command()
 def validate(
     files: Annotated[list[Path], typer.Argument(help="Definitions, *.asl.json.")],
+    portable: Annotated[
+        bool, typer.Option("--portable", help="List every use of what only this engine knows.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Say everything that is wrong with definitions; exit 2 if one has an error."""
     from orchestrator.asl.diagnostics import refused
     from orchestrator.cli import printing
 
+    if portable:
+        calls.portable(files, json)
+        return
     with answered():
-        found = _findings({file: _text(file) for file in files})
+        found = _findings({file: read_text(file) for file in files})
     printing.findings(found, json)
     if any(refused(findings) for findings in found.values()):
         raise typer.Exit(EXIT_WRONG_USE)
@@ -118,7 +126,7 @@ def start(
     from orchestrator.cli import printing
 
     with facade(database_url, broker_url) as service:
-        printing.started(service.start_execution(machine, name, _input(input)), json)
+        printing.started(service.start_execution(machine, name, read_input(input)), json)
 
 
 @app.command("list")
@@ -244,32 +252,12 @@ def _valid(files: Sequence[Path], json: bool) -> dict[Path, str]:
     from orchestrator.asl.diagnostics import refused
     from orchestrator.cli import printing
 
-    texts = {file: _text(file) for file in files}
+    texts = {file: read_text(file) for file in files}
     wrong = {file: found for file, found in _findings(texts).items() if refused(found)}
     if wrong:
         printing.findings(wrong, json)
         raise typer.Exit(EXIT_WRONG_USE)
     return texts
-
-
-def _text(file: Path) -> str:
-    try:
-        return _decoded(str(file), file.read_bytes())
-    except (OSError, ValueError) as error:
-        wrong_use(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}")
-
-
-def _decoded(name: str, content: bytes) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        wrong_use(f"{name} is not UTF-8: byte {error.start}")
-
-
-def _input(given: str) -> str:
-    if given == "@-":
-        return _decoded("standard input", sys.stdin.buffer.read())
-    return _text(Path(given[1:])) if given.startswith("@") else given
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

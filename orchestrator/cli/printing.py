@@ -16,7 +16,7 @@ from rich.text import Text
 from orchestrator.asl.diagnostics import Finding, Severity
 from orchestrator.asl.document import Json
 from orchestrator.execution.frame import Execution, Frame, FrameStatus, RestsOn, Task
-from orchestrator.execution.history import HistoryEvent, to_aws
+from orchestrator.execution.history import HistoryEvent, to_native
 from orchestrator.execution.payload import Payload
 from orchestrator.service import Deployed, ExecutionDetail, StartedExecution
 
@@ -237,8 +237,8 @@ def history(events: Sequence[HistoryEvent], json: bool) -> None:
 
 
 def aws(event: HistoryEvent) -> Json:
-    """A history event in the shape of GetExecutionHistory, its moment in RFC 3339."""
-    return to_aws(event) | {"timestamp": moment(event.at)}
+    """A history event in the shape of GetExecutionHistory, with all that is recorded of it."""
+    return to_native(event) | {"timestamp": moment(event.at)}
 
 
 def line(event: HistoryEvent) -> str:

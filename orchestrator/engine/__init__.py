@@ -17,7 +17,14 @@ from orchestrator.engine.inline import Claimant
 from orchestrator.engine.revision import UnreadableRevision
 from orchestrator.engine.starting import StartTasks
 from orchestrator.engine.surroundings import Surroundings
-from orchestrator.engine.topic import CHILDREN, ENDED, ENGINE_QUEUE, SOON, TellingBell
+from orchestrator.engine.topic import (
+    CHILDREN,
+    ENDED,
+    ENGINE_QUEUE,
+    SOON,
+    TellingBell,
+    topic_of_call,
+)
 
 __all__ = [
     "CHILDREN",
@@ -44,4 +51,5 @@ __all__ = [
     "TokenOf",
     "UnreadableRevision",
     "no_mocks",
+    "topic_of_call",
 ]

@@ -9,7 +9,7 @@ from orchestrator import crashpoint
 from orchestrator.engine.bell import Bell
 from orchestrator.engine.inline import Prepared
 from orchestrator.engine.route import Routes
-from orchestrator.engine.topic import SOON, SOON_WITHIN, tell, topic_of_calls, topics_of_end
+from orchestrator.engine.topic import SOON, SOON_WITHIN, tell, topics_of_calls, topics_of_end
 from orchestrator.execution.commands import RingBell, TellCalls, TellEnd, WakeAt
 from orchestrator.store import Store
 
@@ -51,6 +51,6 @@ class Announcer:
                     if at <= self._store.now() + SOON_WITHIN:
                         topics.add(SOON)
                 case TellCalls():
-                    topics.add(topic_of_calls(prepared.decision.execution.id))
+                    topics.update(topics_of_calls(prepared.decision))
                 case TellEnd():
                     topics.update(topics_of_end(prepared.decision.execution))

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Final
 
 from orchestrator.engine.bell import Bell
+from orchestrator.execution.decision import Decision
 from orchestrator.execution.frame import Execution
 from orchestrator.execution.served import ACTIVITY
 from orchestrator.store import Store, StoreUnavailable
@@ -19,8 +20,8 @@ ENGINE_QUEUE: Final = "engine"
 """The queue, and the topic, of the tasks that the engine serves."""
 CHILDREN: Final = "children"
 """The topic of executions that have ended and were started by others, or run without them."""
-CALLS: Final = "calls:"
-"""What the topic of the verdicts of an execution begins with; its id follows."""
+CALL: Final = "call:"
+"""What the topic of a verdict begins with; the ids of execution and call follow."""
 ENDED: Final = "ended:"
 """What the topic of the end of an execution begins with; its id follows."""
 
@@ -29,9 +30,14 @@ SOON: Final = "soon"
 SOON_WITHIN: Final = timedelta(seconds=0.3)
 
 
-def topic_of_calls(execution: int) -> str:
-    """Where it is told that calls which were kept have their verdict now."""
-    return f"{CALLS}{execution}"
+def topic_of_call(execution: int, call_id: str) -> str:
+    """Where it is told that a call which was kept has its verdict."""
+    return f"{CALL}{execution}:{call_id}"
+
+
+def topics_of_calls(decision: Decision) -> list[str]:
+    """Who is to hear that kept calls have their verdicts."""
+    return [topic_of_call(decision.execution.id, call.id) for call in decision.calls_decided]
 
 
 def topics_of_end(execution: Execution) -> list[str]:

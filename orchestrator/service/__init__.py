@@ -3,22 +3,30 @@
 Knows machines, executions and their names; knows neither HTTP nor a command line.
 """
 
+from orchestrator.engine import topic_of_call
+from orchestrator.service.calls import LONGEST_WAIT_SECONDS, NextTimer, Waits
 from orchestrator.service.errors import (
     ActivityDoesNotExist,
+    CallDoesNotExist,
+    CallIdTaken,
+    EffectNotRun,
     ExecutionAlreadyExists,
     ExecutionDoesNotExist,
     ExecutionNotStopped,
+    InvalidCallInput,
     InvalidDefinition,
     InvalidExecutionInput,
     InvalidOutput,
     MachineAlreadyExists,
     MachineDoesNotExist,
     MachineIsDeleting,
+    MalformedCall,
     NothingToRetry,
     ServiceError,
     TaskDoesNotExist,
     TaskTimedOut,
     Undecided,
+    UnknownCall,
 )
 from orchestrator.service.facade import (
     Deployed,
@@ -50,17 +58,22 @@ Unreachable = StoreUnavailable
 
 __all__ = [
     "EXPRESS",
+    "LONGEST_WAIT_SECONDS",
     "STANDARD",
     "ActivityDoesNotExist",
     "Attention",
     "AttentionKind",
+    "CallDoesNotExist",
+    "CallIdTaken",
     "Contradiction",
     "Deployed",
     "Diagnosis",
+    "EffectNotRun",
     "ExecutionAlreadyExists",
     "ExecutionDetail",
     "ExecutionDoesNotExist",
     "ExecutionNotStopped",
+    "InvalidCallInput",
     "InvalidDefinition",
     "InvalidExecutionInput",
     "InvalidOutput",
@@ -71,6 +84,8 @@ __all__ = [
     "MachineIsDeleting",
     "MachineSettings",
     "Machines",
+    "MalformedCall",
+    "NextTimer",
     "NothingToRetry",
     "Operations",
     "Orchestrator",
@@ -80,6 +95,9 @@ __all__ = [
     "TaskDoesNotExist",
     "TaskTimedOut",
     "Undecided",
+    "UnknownCall",
     "Unreachable",
+    "Waits",
     "read_input",
+    "topic_of_call",
 ]

@@ -83,6 +83,48 @@ class ExecutionNotStopped(ServiceError):
         super().__init__(f"{address} could not be stopped: {reason}")
 
 
+class UnknownCall(ServiceError):
+    """A call that the machine does not know."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        listed = ", ".join(known) or "none"
+        super().__init__(f"the machine knows no call {name!r}; it knows {listed}")
+
+
+class MalformedCall(ServiceError):
+    """A call that cannot be read: no JSON, no id, no frame."""
+
+
+class InvalidCallInput(ServiceError):
+    """The input of a call is not as the machine wants it; `pointer` says where."""
+
+    def __init__(self, name: str, why: str, pointer: str) -> None:
+        super().__init__(f"the input of {name!r}: {why}" + (f" at {pointer}" if pointer else ""))
+        self.why = why
+        self.pointer = pointer
+
+
+class CallIdTaken(ServiceError):
+    """The id belongs to another call of the same execution."""
+
+    def __init__(self, call_id: str) -> None:
+        super().__init__(f"the id {call_id!r} was used for a call with another name or input")
+
+
+class CallDoesNotExist(ServiceError):
+    """The execution has no call of that id."""
+
+    def __init__(self, call_id: str) -> None:
+        super().__init__(f"there is no call {call_id!r}")
+
+
+class EffectNotRun(ServiceError):
+    """An effect cannot be run again."""
+
+    def __init__(self, frame: str, reason: str) -> None:
+        super().__init__(f"the effect {frame} was not run again: {reason}")
+
+
 class InvalidOutput(ServiceError):
     """What was sent as a task's output is no JSON document."""
 

@@ -12,6 +12,7 @@ from orchestrator.asl import definition, document, names
 from orchestrator.asl.diagnostics import Finding
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.engine import Engine, Group, Outcome, Start
+from orchestrator.execution.call import Call
 from orchestrator.execution.events import StopRequested
 from orchestrator.execution.frame import (
     NO_ORIGIN,
@@ -24,6 +25,7 @@ from orchestrator.execution.frame import (
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.service.activities import Activities, Callbacks
+from orchestrator.service.calls import LONGEST_WAIT_SECONDS, Calls, Waits
 from orchestrator.service.errors import (
     ExecutionAlreadyExists,
     ExecutionDoesNotExist,
@@ -35,7 +37,7 @@ from orchestrator.service.errors import (
 )
 from orchestrator.service.machines import EXPRESS, Machines
 from orchestrator.service.operations import Operations
-from orchestrator.store import MachineRow, MachineStatus, Revision, Store
+from orchestrator.store import FIRST_CALL, CallPlace, MachineRow, MachineStatus, Revision, Store
 
 HISTORY_PAGE: Final = 1_000
 LOOKED_UP_TOGETHER: Final = 200
@@ -88,6 +90,7 @@ class Orchestrator:
         self.activities = Activities(store, engine)
         self.callbacks = Callbacks(store, engine, limits)
         self.operations = Operations(store, engine, limits, self._scope, self._find)
+        self.calls = Calls(store, engine, limits)
 
     # -- machines --------------------------------------------------------------------------------
 
@@ -195,6 +198,50 @@ class Orchestrator:
             raise ExecutionNotStopped(address, handled.reason)
         return self._find(address)
 
+    # -- calls -----------------------------------------------------------------------------------
+
+    def call_execution(  # what a call is
+        self,
+        address: str,
+        name: str,
+        input: str = "{}",  # noqa: A002  # as everywhere
+        call_id: str | None = None,
+        wait_seconds: float = 0.0,
+        at: str | None = None,
+    ) -> Call:
+        """Call an execution; what is on record of it, with the verdict if there is one by then.
+
+        `input` is JSON text, `at` the frame of a Map's iteration; the same `call_id` again is the
+        same call. Raises ExecutionDoesNotExist, UnknownCall, MalformedCall, InvalidCallInput,
+        CallIdTaken, Undecided.
+        """
+        execution, call = self.calls.call(self._named(address), name, input, call_id, at)
+        return self.calls.wait(execution.id, call, min(wait_seconds, LONGEST_WAIT_SECONDS))
+
+    def execution_waits(
+        self, address: str, after: str | None = None, limit: int = 1_000
+    ) -> list[Waits]:
+        """What an execution waits for, frame by frame; raises ExecutionDoesNotExist."""
+        return self.calls.waits(self._find(address), after, limit)
+
+    def execution_calls(
+        self, address: str, after: CallPlace = FIRST_CALL, limit: int = 1_000
+    ) -> list[Call]:
+        """The calls of an execution on record; raises ExecutionDoesNotExist."""
+        return self.calls.page(self._find(address).id, after, limit)
+
+    def execution_call(self, address: str, call_id: str) -> Call:
+        """One call on record; raises ExecutionDoesNotExist, CallDoesNotExist."""
+        return self.calls.verdict(self._find(address).id, call_id)
+
+    def execution_effects(self, address: str) -> list[Frame]:
+        """What became of the effects of an execution; raises ExecutionDoesNotExist."""
+        return self._store.effects(self._find(address).id)
+
+    def run_effect_again(self, address: str, frame: str) -> None:
+        """Run an effect again that failed for good; raises ExecutionDoesNotExist, EffectNotRun."""
+        self.calls.run_effect_again(self._find(address).id, frame)
+
     def find_execution(self, address: str) -> Execution:
         """An execution without its documents; raises ExecutionDoesNotExist."""
         return self._find(address)
@@ -207,12 +254,16 @@ class Orchestrator:
         """The key that signs paging tokens."""
         return self._store.secret("pages")
 
-    def _find(self, address: str) -> Execution:
+    def _named(self, address: str) -> tuple[str, str]:
         machine, _, name = address.removeprefix(self._scope.execution_arn("", "")[:-1]).partition(
             ":"
         )
-        there = _nameable(machine) and all(map(_nameable, name.split(":", 1)))
-        execution = self._store.find(machine, name) if there else None
+        if not _nameable(machine) or not all(map(_nameable, name.split(":", 1))):
+            raise ExecutionDoesNotExist(address)
+        return machine, name
+
+    def _find(self, address: str) -> Execution:
+        execution = self._store.find(*self._named(address))
         if execution is None:
             raise ExecutionDoesNotExist(address)
         return execution

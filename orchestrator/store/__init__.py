@@ -24,8 +24,10 @@ from orchestrator.store.sweep import Share
 from orchestrator.store.transition import Outcome
 from orchestrator.store.undecided import MOST_STRIKES, Pauses
 from orchestrator.store.values import (
+    FIRST_CALL,
     ActivityRow,
     Announcement,
+    CallPlace,
     Checkup,
     Claim,
     Committed,
@@ -48,11 +50,13 @@ from orchestrator.store.values import (
 )
 
 __all__ = [
+    "FIRST_CALL",
     "LEASE_SECONDS",
     "LONELY_FROM",
     "MOST_STRIKES",
     "ActivityRow",
     "Announcement",
+    "CallPlace",
     "Checkup",
     "Claim",
     "Committed",

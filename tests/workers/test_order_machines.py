@@ -18,7 +18,11 @@ from workers.ledger import Effect, kept_at
 
 MACHINES = ("order-payment", "order-fulfilment")
 INPUTS = ROOT / "definitions" / "inputs"
-SAMPLES = {f"{path.parent.name}:{path.stem}": path for path in sorted(INPUTS.glob("*/*.json"))}
+SAMPLES = {
+    f"{machine}:{path.stem}": path
+    for machine in MACHINES
+    for path in sorted((INPUTS / machine).glob("*.json"))
+}
 
 SHIPPED: dict[str, str | None] = {
     "order-payment:paid": None,

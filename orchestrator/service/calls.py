@@ -1,0 +1,202 @@
+"""Calls to executions: made, waited for, listed; and what an execution waits for."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from orchestrator.asl import document
+from orchestrator.asl.answering import own
+from orchestrator.asl.limits import Limits
+from orchestrator.asl.machine import Machine
+from orchestrator.asl.states import Await
+from orchestrator.engine import Arrival, Engine, Outcome, topic_of_call
+from orchestrator.execution.call import Call, Verdict, digest
+from orchestrator.execution.events import CallArrived, EffectRetried
+from orchestrator.execution.frame import Execution, Frame, RestsOn
+from orchestrator.execution.payload import Payload
+from orchestrator.service.errors import (
+    CallDoesNotExist,
+    CallIdTaken,
+    EffectNotRun,
+    ExecutionDoesNotExist,
+    InvalidCallInput,
+    MalformedCall,
+    Undecided,
+    UnknownCall,
+)
+from orchestrator.store import CallPlace, Store
+
+LONGEST_WAIT_SECONDS: Final = 60.0
+MOST_ID_CHARACTERS: Final = 200
+LOOK_SECONDS: Final = 2.0
+"""How often it is looked for a verdict whose news may have been lost."""
+_FRAME_CHARACTERS: Final = frozenset("0123456789./")
+
+
+@dataclass(frozen=True, slots=True)
+class NextTimer:
+    """The timer that fires next: its place in After, when, and where it leads (None: it stays)."""
+
+    place: int
+    at: datetime
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """What a frame rests on; `calls` names those that it takes now, if their conditions hold."""
+
+    frame: str
+    state: str | None
+    on: str | None
+    since: datetime | None
+    calls: tuple[str, ...]
+    timer: NextTimer | None
+    wake_at: datetime | None
+
+
+class Calls:
+    """What can be asked of executions by those who call them."""
+
+    def __init__(self, store: Store, engine: Engine, limits: Limits) -> None:
+        self._store = store
+        self._engine = engine
+        self._limits = limits
+
+    def call(
+        self,
+        address: tuple[str, str],
+        name: str,
+        given: str,
+        call_id: str | None,
+        at: str | None,
+    ) -> tuple[Execution, Call]:
+        """Call an execution, found by machine and name, and return what is on record of it then.
+
+        With an id that was used before for the same call, that one is the answer.
+        """
+        number = _checked_id(call_id)
+        found = self._store.find_with_call(*address, number)
+        if found is None:
+            raise ExecutionDoesNotExist(":".join(address))
+        execution, known = found
+        payload = self._checked(self._engine.machine(execution.revision), name, given, at)
+        wanted = digest(name, payload, at)
+        if known is None:
+            arrived_at = self._store.now()
+            call = Call(number, name, payload, wanted, arrived_at, at)
+            known = self._arrive(CallArrived(execution.id, call))
+        if known.digest != wanted:
+            raise CallIdTaken(number)
+        return execution, known
+
+    def _arrive(self, event: CallArrived) -> Call:
+        handled = self._engine.hand_in(Arrival(event))
+        if handled.call is not None:
+            return handled.call
+        if handled.outcome is Outcome.STALE:
+            raise ExecutionDoesNotExist(str(event.execution))
+        raise Undecided(f"the call could not be decided: {handled.reason}")
+
+    def _checked(self, machine: Machine, name: str, given: str, at: str | None) -> Payload:
+        kind = machine.calls.get(name)
+        if kind is None:
+            raise UnknownCall(name, tuple(machine.calls))
+        if at is not None and (not at.startswith("/") or not _FRAME_CHARACTERS.issuperset(at)):
+            raise MalformedCall(f"at={at[:80]!r} is the id of no frame")
+        try:
+            payload = Payload.of(document.read(given, limits=self._limits))
+        except document.DocumentError as error:
+            raise MalformedCall(f"the input is no JSON document: {error}") from None
+        most = self._limits.call_input_bytes
+        if len(payload.text) > most:
+            raise InvalidCallInput(name, f"the input has more than {most} bytes", "")
+        mismatch = None if kind.schema is None else kind.schema.mismatch(payload.value)
+        if mismatch is not None:
+            raise InvalidCallInput(name, mismatch.message, mismatch.pointer)
+        return payload
+
+    def verdict(self, execution: int, call_id: str) -> Call:
+        """Return what is on record of a call; raises CallDoesNotExist."""
+        found = self._store.call(execution, call_id)
+        if found is None:
+            raise CallDoesNotExist(call_id)
+        return found
+
+    def wait(self, execution: int, call: Call, seconds: float) -> Call:
+        """Wait for the verdict of a call that is kept, for so long at most."""
+        until = time.monotonic() + seconds
+        if call.verdict is not Verdict.PENDING or seconds <= 0:
+            return call
+        heard, wanted = threading.Event(), topic_of_call(execution, call.id)
+
+        def hear(topic: str | None) -> None:
+            if topic is None or topic == wanted:
+                heard.set()
+
+        silence = self._store.listen(hear)
+        try:
+            while (left := until - time.monotonic()) > 0:
+                call = self.verdict(execution, call.id)
+                if call.verdict is not Verdict.PENDING:
+                    return call
+                heard.wait(min(left, LOOK_SECONDS))
+                heard.clear()
+            return self.verdict(execution, call.id)
+        finally:
+            silence()
+
+    def page(self, execution: int, after: CallPlace, limit: int) -> list[Call]:
+        """Return a page of the calls of an execution, in order of what they found."""
+        return self._store.calls(execution, after, limit)
+
+    def waits(self, execution: Execution, after: str | None, limit: int) -> list[Waits]:
+        """Return what the frames of an execution rest on, by id."""
+        if execution.ended_at is not None:
+            return []
+        machine = self._engine.machine(execution.revision)
+        frames = self._store.frames_page(execution.id, after, limit)
+        return [_waits(machine, frame) for frame in frames if frame.rests_on is not None]
+
+    def run_effect_again(self, execution: int, frame: str) -> None:
+        """Run an effect again that has failed for good; raises EffectNotRun."""
+        (handled,) = self._engine.handle_many([EffectRetried(execution, frame)])
+        if handled.outcome is not Outcome.COMMITTED:
+            raise EffectNotRun(frame, handled.reason)
+
+
+def _checked_id(call_id: str | None) -> str:
+    if call_id is None:
+        return str(uuid.uuid4())
+    if not 1 <= len(call_id) <= MOST_ID_CHARACTERS or not call_id.isprintable():
+        raise MalformedCall(f"a call's id has 1 to {MOST_ID_CHARACTERS} printable characters")
+    return call_id
+
+
+def _waits(machine: Machine, frame: Frame) -> Waits:
+    state = machine.state(frame.state or "")
+    calls: tuple[str, ...] = ()
+    timer = None
+    if frame.rests_on is RestsOn.CALL and isinstance(state, Await):
+        calls = tuple(
+            call
+            for call in machine.calls
+            if (found := own(machine, state, call)) is not None and found.may_accept
+        )
+        if frame.timers:
+            first = frame.timers[0]
+            timer = NextTimer(first.place, first.at, state.after[first.place].next)
+    return Waits(
+        frame=frame.id,
+        state=frame.state,
+        on=None if frame.rests_on is None else frame.rests_on.value,
+        since=frame.entered_at,
+        calls=calls,
+        timer=timer,
+        wake_at=frame.wake_at,
+    )
