@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 import structlog
 from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
 
 from orchestrator.api.aws import Answer, Aws
 from orchestrator.api.errors import TOO_LARGE, UNAVAILABLE, ApiError
@@ -32,7 +33,9 @@ log = structlog.get_logger(__name__)
 TARGET: Final = "AWSStepFunctions."
 MEDIA_TYPE: Final = "application/x-amz-json-1.0"
 THREADS: Final = 10
-"""Transactions at once, as many as there are connections to spare."""
+"""Transactions at once of those who want an answer now."""
+PATIENT_THREADS: Final = 4
+"""Transactions at once of those who wait anyway: nobody else's stands in a queue behind them."""
 LOOK_SECONDS: Final = 1.0
 """How often it is looked for what those who wait may not have heard of."""
 ENVELOPE_BYTES: Final = 64 * 1024
@@ -98,6 +101,7 @@ class Door:
             document_bytes=2 * max(limits.document_bytes, limits.definition_bytes) + ENVELOPE_BYTES,
         )
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="orchestrator door")
+        self._patient = ThreadPoolExecutor(PATIENT_THREADS, thread_name_prefix="orchestrator wait")
         self._waiting = Waiting()
 
     @asynccontextmanager
@@ -117,6 +121,7 @@ class Door:
             await asyncio.gather(look, return_exceptions=True)
             await loop.run_in_executor(self._pool, silence)
             self._pool.shutdown(wait=False)
+            self._patient.shutdown(wait=False)
 
     def close(self) -> None:
         """Let everybody go who waits, so that the server can end; called in its event loop."""
@@ -132,14 +137,14 @@ class Door:
                 continue
             look = self._service.activities.waiting
             try:
-                for topic in await loop.run_in_executor(self._pool, look, topics):
+                for topic in await loop.run_in_executor(self._patient, look, topics):
                     self._waiting.wake(topic)
             except Exception:  # a loop: logged, and the next look goes on
                 log.exception("the door could not look for those who wait")
 
     async def answer(self, request: Request) -> Response:
         """Answer one request."""
-        request_id = str(uuid.uuid4())
+        request_id = _request_id()
         try:
             action = request.headers.get("x-amz-target", "")
             body = await self.body(request)
@@ -157,6 +162,8 @@ class Door:
     async def body(self, request: Request) -> bytes:
         """Read the body of a request; raises ApiError for one that is too large."""
         most, parts, size = self._bounds.document_bytes, [], 0
+        if _announced(request) > most:
+            raise _too_large(most)
         more = True
         while more:
             message = await request.receive()
@@ -165,11 +172,7 @@ class Door:
             part, more = message.get("body", b""), message.get("more_body", False)
             size += len(part)
             if size > most:
-                raise ApiError(
-                    "RequestEntityTooLargeException",
-                    f"The request has more than {most} bytes",
-                    TOO_LARGE,
-                )
+                raise _too_large(most)
             parts.append(part)
         return b"".join(parts)
 
@@ -183,7 +186,7 @@ class Door:
         loop = asyncio.get_running_loop()
         if not inspect.iscoroutinefunction(method):
             return await loop.run_in_executor(self._pool, self._read_and_do, method, body)
-        given = await loop.run_in_executor(self._pool, self._read, body)
+        given = await loop.run_in_executor(self._patient, self._read, body)
         return await self._wait(method, given, request)
 
     async def _wait(
@@ -216,6 +219,21 @@ async def _watch(request: Request, presence: Presence) -> None:
     presence.leave()
 
 
+def _announced(request: Request) -> int:
+    """How long a body says that it is, 0 if it does not; the server has checked the number."""
+    return int(request.headers.get("content-length", 0))
+
+
+def _too_large(most: int) -> ApiError:
+    return ApiError(
+        "RequestEntityTooLargeException", f"The request has more than {most} bytes", TOO_LARGE
+    )
+
+
+def _request_id() -> str:
+    return str(uuid.uuid4())
+
+
 def _snake(name: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
@@ -234,6 +252,13 @@ def _response(shown: Answer, status: int, request_id: str) -> Response:
     return Response(document.write(shown), status, headers, MEDIA_TYPE)
 
 
+async def _elsewhere(_request: Request, error: Exception) -> Response:
+    """Answer what is no POST to the root."""
+    status = error.status_code if isinstance(error, HTTPException) else 400
+    refusal = ApiError("UnknownOperationException", "Actions are asked for by POST to /", status)
+    return _refusal(refusal, _request_id())
+
+
 def application(
     service: Orchestrator, scope: Scope, limits: Limits, *, test_cases: bool = False
 ) -> FastAPI:
@@ -245,6 +270,7 @@ def application(
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        exception_handlers={HTTPException: _elsewhere},
     )
     app.add_route("/", door.answer, methods=["POST"])
     app.state.close = door.close

@@ -28,6 +28,7 @@ def serve(app: FastAPI, host: str, port: int) -> None:
         lifespan="on",
         timeout_graceful_shutdown=STOP_SECONDS,
         server_header=False,
+        ws="none",
     )
     place = f"[{host}]" if ":" in host else host
     print(  # noqa: T201  # whoever started it waits for this line
@@ -59,7 +60,8 @@ class _Server(uvicorn.Server):
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # Named, since asyncio lets answers wait for nothing (TCP_NODELAY) only where it is.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))

@@ -68,7 +68,9 @@ class Stage:
     def types(self, execution: str) -> list[str]:
         return [event["type"] for event in self.history(execution)]
 
-    def post(self, action: str, content: bytes | str, **more: Any) -> httpx.Response:
+    def post(
+        self, action: str, content: bytes | str | Iterator[bytes], **more: Any
+    ) -> httpx.Response:
         """Send a request as it is."""
         headers = {
             "X-Amz-Target": f"AWSStepFunctions.{action}",
