@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final
 
 import structlog
 from fastapi import FastAPI, Request, Response
-from starlette.exceptions import HTTPException
 
-from orchestrator.api.aws import Answer, Aws
+from orchestrator.api.aws import ACTIONS, LATER, Method, Patient, methods, patient_methods
+from orchestrator.api.desk import Answer, Desk
 from orchestrator.api.errors import TOO_LARGE, UNAVAILABLE, ApiError
 from orchestrator.api.given import Given
+from orchestrator.api.paging import Pages
 from orchestrator.api.presence import Presence
 from orchestrator.api.rest import Rest
 from orchestrator.api.translation import translated
@@ -41,50 +41,6 @@ LOOK_SECONDS: Final = 1.0
 ENVELOPE_BYTES: Final = 64 * 1024
 """What a request may hold beside its documents."""
 
-Method: TypeAlias = "Callable[[Given], Answer] | Callable[[Given, Presence], Awaitable[Answer]]"
-
-ACTIONS: Final = (
-    "CreateStateMachine",
-    "UpdateStateMachine",
-    "DescribeStateMachine",
-    "DescribeStateMachineForExecution",
-    "ListStateMachines",
-    "DeleteStateMachine",
-    "ValidateStateMachineDefinition",
-    "StartExecution",
-    "StartSyncExecution",
-    "StopExecution",
-    "DescribeExecution",
-    "ListExecutions",
-    "GetExecutionHistory",
-    "CreateActivity",
-    "DescribeActivity",
-    "ListActivities",
-    "DeleteActivity",
-    "GetActivityTask",
-    "SendTaskSuccess",
-    "SendTaskFailure",
-    "SendTaskHeartbeat",
-)
-LATER: Final = (
-    "PublishStateMachineVersion",
-    "ListStateMachineVersions",
-    "DeleteStateMachineVersion",
-    "CreateStateMachineAlias",
-    "UpdateStateMachineAlias",
-    "DescribeStateMachineAlias",
-    "ListStateMachineAliases",
-    "DeleteStateMachineAlias",
-    "RedriveExecution",
-    "DescribeMapRun",
-    "ListMapRuns",
-    "UpdateMapRun",
-    "TagResource",
-    "UntagResource",
-    "ListTagsForResource",
-    "TestState",
-)
-
 
 class _CallerGone(Exception):
     """Whoever asked does not wait for the answer."""
@@ -93,9 +49,11 @@ class _CallerGone(Exception):
 class Door:
     """Reads requests, has them answered, and writes answers and errors in AWS's shapes."""
 
-    def __init__(self, service: Orchestrator, aws: Aws, limits: Limits) -> None:
-        self._service = service
-        self._aws = aws
+    def __init__(self, desk: Desk) -> None:
+        limits = desk.limits
+        self._service = desk.service
+        self._methods = methods(desk)
+        self._waiting_methods = patient_methods(desk)
         self._bounds = replace(
             limits,
             document_bytes=2 * max(limits.document_bytes, limits.definition_bytes) + ENVELOPE_BYTES,
@@ -182,16 +140,15 @@ class Door:
             raise ApiError("NotImplemented", f"{name} comes with a later release")
         if name not in ACTIONS or action == name:
             raise ApiError("UnknownOperationException", f"There is no action {name[:80]!r}")
-        method = getattr(self._aws, _snake(name))
         loop = asyncio.get_running_loop()
-        if not inspect.iscoroutinefunction(method):
+        patient = self._waiting_methods.get(name)
+        if patient is None:
+            method = self._methods[name]
             return await loop.run_in_executor(self._pool, self._read_and_do, method, body)
         given = await loop.run_in_executor(self._patient, self._read, body)
-        return await self._wait(method, given, request)
+        return await self._wait(patient, given, request)
 
-    async def _wait(
-        self, method: Callable[[Given, Presence], Awaitable[Answer]], given: Given, request: Request
-    ) -> Answer:
+    async def _wait(self, method: Patient, given: Given, request: Request) -> Answer:
         """Let a method wait, and note if its caller goes away meanwhile."""
         presence = Presence(self._waiting, self._pool)
         watch = asyncio.create_task(_watch(request, presence))
@@ -200,7 +157,7 @@ class Door:
         finally:
             watch.cancel()
 
-    def _read_and_do(self, method: Callable[[Given], Answer], body: bytes) -> Answer:
+    def _read_and_do(self, method: Method, body: bytes) -> Answer:
         return method(self._read(body))
 
     def _read(self, body: bytes) -> Given:
@@ -234,10 +191,6 @@ def _request_id() -> str:
     return str(uuid.uuid4())
 
 
-def _snake(name: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
-
-
 def _refusal(error: ApiError, request_id: str) -> Response:
     shown: Answer = {"__type": error.name, "message": error.message}
     if error.reason is not None:
@@ -254,7 +207,7 @@ def _response(shown: Answer, status: int, request_id: str) -> Response:
 
 async def _elsewhere(_request: Request, error: Exception) -> Response:
     """Answer what is no POST to the root."""
-    status = error.status_code if isinstance(error, HTTPException) else 400
+    status = int(getattr(error, "status_code", 400))
     refusal = ApiError("UnknownOperationException", "Actions are asked for by POST to /", status)
     return _refusal(refusal, _request_id())
 
@@ -263,14 +216,14 @@ def application(
     service: Orchestrator, scope: Scope, limits: Limits, *, test_cases: bool = False
 ) -> FastAPI:
     """The door as an application of ASGI."""
-    door = Door(service, Aws(service, scope, limits, test_cases=test_cases), limits)
+    door = Door(Desk(service, scope, limits, Pages(service.paging_key), test_cases))
     app = FastAPI(
         title="AWS Step Functions, as far as it is offered here",
         lifespan=door.open,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        exception_handlers={HTTPException: _elsewhere},
+        exception_handlers={404: _elsewhere, 405: _elsewhere},
     )
     app.add_route("/", door.answer, methods=["POST"])
     app.state.close = door.close

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hmac
 import time
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -23,8 +24,9 @@ _MAC_BYTES: Final = 16
 class Pages:
     """Signs and reads paging tokens."""
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    def __init__(self, read_key: Callable[[], bytes]) -> None:
+        self._read_key = read_key
+        self._key: bytes | None = None
 
     def token(self, question: str, position: str) -> str:
         """Return the token of the page that follows `position`."""
@@ -53,7 +55,17 @@ class Pages:
             case _:
                 raise bad_token()
 
+    def paged(
+        self, shown: dict[str, Json], question: str, positions: Sequence[str], size: int
+    ) -> dict[str, Json]:
+        """Say where the next page begins, if more was found than a page holds."""
+        if len(positions) > size:
+            shown["nextToken"] = self.token(question, positions[size - 1])
+        return shown
+
     def _mac(self, question: str, body: bytes) -> bytes:
         text = question.encode("utf-8", "surrogatepass")
         signed = len(text).to_bytes(4, "big") + text + body
+        if self._key is None:
+            self._key = self._read_key()
         return hmac.digest(self._key, signed, sha256)[:_MAC_BYTES]

@@ -66,6 +66,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listening.bind((host, port))
     except OSError as error:
+        listening.close()
         raise CannotListen(f"{host}:{port} cannot be listened at: {error.strerror}") from None
     listening.listen(BACKLOG)
     return listening

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from orchestrator.asl import document
 from orchestrator.asl.diagnostics import Finding
 from orchestrator.asl.document import Json
 from orchestrator.execution.frame import Execution, ExecutionStatus, Scope
 from orchestrator.execution.history import HistoryEvent, to_aws
 from orchestrator.service import ExecutionDetail, MachineDetail
-from orchestrator.service.references import variable_references
 from orchestrator.store import ActivityRow, MachineRow
 
 INCLUDED: Json = {"included": True}
@@ -37,9 +35,10 @@ def machine(found: MachineDetail, scope: Scope, *, with_data: bool) -> dict[str,
         shown["revisionId"] = found.revision.uid
     if with_data:
         shown["definition"] = found.revision.text
-        references = variable_references(document.read(found.revision.text))
-        if references:
-            shown["variableReferences"] = {name: list(used) for name, used in references.items()}
+        if found.variable_references:
+            shown["variableReferences"] = {
+                name: list(used) for name, used in found.variable_references.items()
+            }
     return shown
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from orchestrator.asl import definition, document, names
@@ -63,6 +64,8 @@ class MachineDetail:
     machine: MachineRow
     revision: Revision
     settings: MachineSettings
+    variable_references: Mapping[str, list[str]]
+    """The variables that its states read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ class Machines:
 
     def __init__(self, store: Store, engine: Engine, limits: Limits, scope: Scope) -> None:
         self._store = store
+        self._engine = engine
         self._deletion = Deletion(store, engine)
         self._limits = limits
         self._scope = scope
@@ -178,7 +182,9 @@ class Machines:
 
     def _detail(self, row: MachineRow, revision: int) -> MachineDetail:
         found = self._store.revision_row(revision)
-        return MachineDetail(row, found, MachineSettings.parse(found.settings, self._scope))
+        settings = MachineSettings.parse(found.settings, self._scope)
+        references = self._engine.machine(revision).variable_references()
+        return MachineDetail(row, found, settings, references)
 
     def _same(self, row: MachineRow, wish: MachineWish, wanted: MachineSettings) -> MachineRow:
         """The machine that is there already, if it is what somebody wants to make."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from orchestrator.api.door import ACTIONS, LATER
+from orchestrator.api.aws import ACTIONS, LATER
 from tests.api.stage import ROLE, Stage
 
 PASS: Final = {"StartAt": "A", "States": {"A": {"Type": "Pass", "End": True}}}
