@@ -196,9 +196,9 @@ class Reading:
         return thread
 
     def _fork_failed(self, event: HistoryEvent, kind: str) -> Thread:
-        thread = self._find(event, lambda one: _runs_fork(one, kind))
+        thread = self._find(event, lambda one: _may_open(one, kind))
         if thread is None:
-            raise Wrong(f"no {kind} state has a fork here")
+            raise Wrong(f"nothing stands in a {kind} state here")
         thread.close_fork()
         thread.failed = True
         return thread

@@ -1,4 +1,5 @@
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -24,3 +25,9 @@ def launch(self: Task, seconds: float, notes: str) -> str:
     note(key, notes)
     time.sleep(seconds)
     return key
+
+
+@shared_task(bind=True)
+def murder(self: Task, notes: str) -> None:
+    note(self.request.id, notes)
+    os.kill(os.getpid(), signal.SIGKILL)
