@@ -75,7 +75,11 @@ class _Listener:
     def __init__(self, url: URL, hearer: Hearer) -> None:
         self._hearer = hearer
         self._stopping = threading.Event()
-        self._engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        self._lost = False
+        # Nothing to take back: where the connection is lost that would be a traceback.
+        self._engine = create_engine(
+            url, poolclass=NullPool, isolation_level="AUTOCOMMIT", pool_reset_on_return=None
+        )
         self._thread = threading.Thread(target=self._run, name="orchestrator news", daemon=True)
 
     def start(self) -> None:
@@ -87,14 +91,13 @@ class _Listener:
         self._engine.dispose()
 
     def _run(self) -> None:
-        lost = False
         while not self._stopping.is_set():
             try:
                 self._listen()
             except Exception as error:  # noqa: BLE001  # a message loop: it listens again
-                if not lost:
+                if not self._lost:
                     log.warning("no news from the database, trying again", reason=str(error))
-                lost = True
+                self._lost = True
                 self._stopping.wait(LOOK_SECONDS)
 
     def _listen(self) -> None:
@@ -102,6 +105,9 @@ class _Listener:
             driver: Any = connection.connection.driver_connection
             driver.execute(f"LISTEN {CHANNEL}")
             self._hearer(None)
+            if self._lost:
+                log.warning("there is news from the database again")
+            self._lost = False
             while not self._stopping.is_set():
                 for notice in driver.notifies(timeout=LOOK_SECONDS):
                     self._hearer(notice.payload)
