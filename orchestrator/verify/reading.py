@@ -60,6 +60,7 @@ class Reading:
         self._owner: dict[int, Thread] = {0: self.root}
         self._types: dict[int, str] = {}
         self._forks: dict[int, Fork] = {}
+        self._entered_after: dict[tuple[int, str], Thread] = {}
         self.end: HistoryEvent | None = None
 
     def take(self, event: HistoryEvent) -> None:
@@ -87,7 +88,18 @@ class Reading:
             return self._of_state[found["what"]](self, event, found["kind"])
         if found := _TASK.fullmatch(event.type):
             return self._task(event, found["what"])
+        if event.type == "EvaluationFailed":
+            return self._evaluation_failed(event)
         return self._owner[event.previous_id]
+
+    def _evaluation_failed(self, event: HistoryEvent) -> Thread:
+        """It may name the event before its state's entry."""
+        name = str(event.details.get("state"))
+        before = self._entered_after.get((event.previous_id, name))
+        thread = self._find(event, lambda one: _stands_in(one, None, name)) or before
+        if thread is None or not thread.stands:
+            raise Wrong(f"nothing stands in {name!r} here")
+        return thread
 
     def _check_success(self, event: HistoryEvent) -> None:
         root = self.root
@@ -106,6 +118,7 @@ class Reading:
         thread = self._enters(event, name)
         if thread.left and not _equal(event.details.get("input"), thread.output):
             raise Wrong(f"the input of {name!r} is not the output of the state before")
+        self._entered_after[event.previous_id, name] = thread
         thread.state, thread.entry = state, event.id
         thread.attempt, thread.failed, thread.left, thread.fork = Attempt.NONE, False, False, None
         return thread
@@ -251,11 +264,11 @@ def _may_open(thread: Thread, kind: str) -> bool:
     return thread.stands and not thread.failed and type(thread.state).__name__ == kind
 
 
-def _stands_in(thread: Thread, kind: str, name: Detail | None) -> bool:
+def _stands_in(thread: Thread, kind: str | None, name: Detail | None) -> bool:
     state = thread.state
-    return (
-        thread.stands and type(state).__name__ == kind and state is not None and state.name == name
-    )
+    if state is None or not thread.stands:
+        return False
+    return kind in (None, type(state).__name__) and state.name == name
 
 
 def _runs_fork(thread: Thread, kind: str, name: Detail | None = None) -> bool:

@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 
 from orchestrator.execution.decision import Missing
 from orchestrator.execution.frame import ExecutionStatus, Fork, RestsOn
-from orchestrator.store import Announcement, Committed, Store
+from orchestrator.store import Announcement, Committed, Store, WorkerKind
 from tests.store import samples
 from tests.store.statements import recording
 
@@ -118,6 +118,14 @@ def _operations(store: Store, number: int, child: str) -> Iterator[_Operation]:
     yield _Operation("waits alone", lambda: store.waits_alone(*served))
     yield _Operation("waits long", lambda: store.waits_long(*served, 30.0))
     yield _Operation("bury", store.bury)
+    yield _Operation("living", lambda: store.living(WorkerKind.SCHEDULER))
+    yield _Operation("undecided", lambda: store.undecided(number))
+    yield _Operation("settle", lambda: store.settle(number))
+    records = store.records
+    yield _Operation("left to operators", lambda: records.left_to_operators(10))
+    yield _Operation("waiting", records.waiting)
+    yield _Operation("check up", lambda: records.check_up(77))
+    yield _Operation("check-ups", lambda: records.check_ups(ExecutionStatus.RUNNING, 50, 10))
     yield _Operation("commit", lambda: _move(store, key))
     yield _Operation("locked", lambda: _move_locked(store, key))
     yield _Operation("find", lambda: store.find(samples.MACHINE, "n77"))
@@ -194,8 +202,8 @@ def _columns(execute: Callable[[str], Any], table: str) -> list[str]:
     return [column[0] for column in execute(f"SELECT * FROM {table} LIMIT 0").description]  # noqa: S608
 
 
-_SMALL = re.compile(" on (resources|workers|pg_database)")
-"""Tables with a row per resource, process or database."""
+_SMALL = re.compile(" on (resources|revisions|workers|undecided|pg_database)")
+"""Tables with a row per resource, revision, process, fault of ours or database."""
 
 
 def test_no_statement_reads_a_whole_table_of_postgres(postgres_url: str) -> None:
