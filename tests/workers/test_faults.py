@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator import main
 from orchestrator.asl.document import Json
 from orchestrator.execution.frame import ExecutionStatus
+from orchestrator.settings import Settings
 from orchestrator.store import migrate
 from tests.servers import PostgresServer, RedisServer, connect_redis, create_database
 from tests.workers.deployment import Deployment, Worker, deployment, one_task, until
@@ -162,10 +164,15 @@ def test_a_result_is_kept_while_the_database_is_away(
 def test_a_worker_refuses_a_database_without_tables_and_says_what_to_do(
     empty_postgres_url: str, redis: RedisServer, tmp_path: Path
 ) -> None:
-    with deployment(empty_postgres_url, redis.url(), tmp_path) as deployed:
-        worker = deployed.worker("--pool", "solo")
+    settings = Settings(database_url=empty_postgres_url, broker_url=redis.url())
+    parts = main.build(settings)
+    worker = Deployment(settings, tmp_path, parts).worker("--pool", "solo")
+    try:
         assert worker.process.wait(30) != 0
         assert "db upgrade" in worker.log
+    finally:
+        worker.kill()
+        parts.store.dispose()
 
 
 def test_nothing_waits_in_the_broker_in_the_end(
