@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from tests.benchmarks import counting, full, pgbench, w1, w2, w3, w4, w5
+from tests.benchmarks import counting, full, pgbench, w1, w2, w3, w4, w5, w7
 from tests.benchmarks.meter import load
 from tests.benchmarks.peers import NoPeer, Peers, peers
 from tests.benchmarks.report import Figures, results, shown, table
@@ -62,6 +62,7 @@ def rounds(place: Stage, others: Peers | None) -> dict[str, Round]:
         "W3": timers,
         "W4": {("W4", "ours"): partial(w4.run, place)},
         "W5": crash,
+        "W7": {("W7", "ours"): w7.figures},
         "full": {("full", "ours"): partial(full.run, place)},
     }
 

@@ -114,6 +114,15 @@ def run() -> dict[str, tuple[float, float]]:
     }
 
 
+def figures() -> dict[str, float]:
+    """Return the same as the benchmark's figures: by kind, the decision and the whole."""
+    found: dict[str, float] = {}
+    for name, (core, whole) in run().items():
+        kind = name.replace(":", "").replace(" ", "_")
+        found[f"{kind}_us"], found[f"{kind}_with_row_us"] = core, whole
+    return found
+
+
 def main() -> None:
     """Print the table."""
     lines = [f"{'CPU microseconds per transition':34}{'decided':>9}{'and packed':>12}"]
