@@ -187,7 +187,7 @@ def test_programs_for_aws_find_what_they_need(shell: Shell) -> None:
 
 
 def test_the_files_that_the_documents_speak_of_are_there() -> None:
-    places = (ROOT, ROOT / "orchestrator", ROOT / "docs")
+    places = (ROOT, ROOT / "orchestrator", ROOT / "tests")
     for document in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         text = document.read_text()
         told = re.findall(r"`([\w./-]+(?:\.py|\.json|\.md|/))`|\]\((?!http)([\w./-]+)\)", text)
