@@ -65,7 +65,7 @@ MOST_IN_TURN: Final = 3
 TOKEN_BYTES: Final = 32
 """How much chance goes into the tokens of one decision."""
 
-LOCKED_EVENTS: Final = 20
+LOCKED_EVENTS: Final = 64
 LOCKED_SECONDS: Final = 0.05
 """How much one transaction that holds an execution's lock may decide."""
 

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Final, TypeAlias
 
 import orjson
-from sqlalchemy import Connection, Table, TextualSelect, text
+from sqlalchemy import Connection, Integer, Table, TextualSelect, column, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 
@@ -29,6 +29,12 @@ from orchestrator.store.tables import documents, executions, forks, frames, hist
 Part: TypeAlias = "tuple[str, tuple[str, ...]]"
 """What is done with rows, and the names of their values."""
 
+_ANSWER: Final = (
+    column("id", executions.c.id.type),
+    column("at", executions.c.started_at.type),
+    column("whole", Integer()),
+)
+"""All of them, in their order: so SQLAlchemy need not look them up at every execution."""
 BROKEN: Final = "22012"
 """Division by zero: what the statement does on purpose if it has not met all its rows."""
 
@@ -84,10 +90,11 @@ def writing(parts: tuple[Part, ...]) -> TextualSelect:
         for part, _ in parts
         if part in _GUARDED
     )
-    answer = f", 1 / ({whole})::int" if whole else ""
+    answer = f"1 / ({whole})::int" if whole else "1"
     return text(
-        f"WITH {', '.join(steps)} SELECT kept.id, statement_timestamp() AS at{answer} FROM kept"
-    ).columns(at=executions.c.started_at.type)
+        f"WITH {', '.join(steps)}"
+        f" SELECT kept.id, statement_timestamp() AS at, {answer} AS whole FROM kept"
+    ).columns(*_ANSWER)
 
 
 def _step(part: str, names: tuple[str, ...]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import sys
 from collections.abc import Callable, Mapping
@@ -124,8 +123,7 @@ def main() -> int:
     _say(f"order of turns drawn from --seed {seed}")
     with ExitStack() as stack:
         place = stack.enter_context(stage())
-        os.environ[counting.FOLDER] = str(place.folder)
-        counting.install()
+        stack.enter_context(counting.counting(place.folder))
         others = None
         if asked.peers:
             try:

@@ -128,7 +128,7 @@ class Deployment:
     def __post_init__(self) -> None:
         self.counts = self.folder / "counts"
         self.counts.mkdir()
-        os.environ[counting.FOLDER] = str(self.counts)
+        counting.count_into(self.counts)
         settings = main.settings(self.database_url, self.broker_url)
         self.parts = main.build(settings)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,12 +23,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     try:
         postgres.start()
         redis.start()
-        before = os.environ.get(counting.FOLDER)
-        os.environ[counting.FOLDER] = str(folder)
-        with counting.counting():
+        with counting.counting(folder):
             yield Stage(postgres, redis, folder)
-        if before is None:
-            del os.environ[counting.FOLDER]
     finally:
         postgres.remove()
         redis.remove()

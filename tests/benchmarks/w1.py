@@ -17,7 +17,7 @@ from tests.benchmarks.stage import Plan, Stage
 STEPS = 10
 WARM_UP = 40
 LOOK_SECONDS = 0.005
-THREADS = (Plan(), Plan())
+THREADS = (Plan(slots=32), Plan(slots=32))
 PREFORK = (Plan("prefork", 2),)
 EVEN = Plan(queues=tuple(f"bench{n}" for n in range(0, STEPS, 2)))
 ODD = Plan(queues=tuple(f"bench{n}" for n in range(1, STEPS, 2)))
