@@ -50,6 +50,11 @@ class Company:
         """Whether all that runs is to end, so that a task can run alone."""
         return self._closing
 
+    @property
+    def running(self) -> int:
+        """How many tasks run now."""
+        return self._running
+
     def welcome(self, slots: int, waits: Callable[[], bool]) -> Welcome | None:
         """What so many free slots may claim; None: nothing now.
 

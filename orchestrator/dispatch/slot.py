@@ -40,6 +40,10 @@ MOST_FAILURES: Final = 10
 
 CLAIMED_TOGETHER: Final = 16
 """How many slots of a process claim in one statement."""
+GATHER_SECONDS: Final = 0.001
+"""How long a slot that would claim waits for others of its process to do so, too, ..."""
+MANY_RUNNING: Final = 3
+"""... if so many tasks run there, whose results may be committed, and answered, together."""
 
 Wish: TypeAlias = "tuple[str, Serving]"
 """A slot's wish for a task of a queue, among those that it serves."""
@@ -72,7 +76,11 @@ class Desk:
 
 def claims_of(worker: str, store: Store, company: Company) -> Group[Wish, Claim | None]:
     """Slots of a process that look at the same time claim together, queue by queue."""
-    return Group(_Claims(worker, store, company).all, CLAIMED_TOGETHER)
+    return Group(
+        _Claims(worker, store, company).all,
+        CLAIMED_TOGETHER,
+        lambda: GATHER_SECONDS if company.running >= MANY_RUNNING else 0.0,
+    )
 
 
 class _Claims:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
@@ -41,9 +42,15 @@ class Group(Generic[Item, Answer]):
     who is answered stands in a queue, and groups grow with the number of threads.
     """
 
-    def __init__(self, work: Callable[[list[Item]], list[Answer]], most: int) -> None:
-        """`most` items are worked on at once."""
+    def __init__(
+        self,
+        work: Callable[[list[Item]], list[Answer]],
+        most: int,
+        gather_seconds: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """`most` items are worked on at once; who leads waits so long for others to come."""
         self._work = work
+        self._gather_seconds = gather_seconds
         self._most = most
         self._waiting: list[_Ticket[Item, Answer]] = []
         self._busy = False
@@ -64,6 +71,9 @@ class Group(Generic[Item, Answer]):
         return ticket.answers[0]
 
     def _lead(self, leader: _Ticket[Item, Answer]) -> None:
+        gather_seconds = self._gather_seconds()
+        if gather_seconds:
+            time.sleep(gather_seconds)
         with self._lock:
             taken, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
         try:

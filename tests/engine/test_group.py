@@ -81,3 +81,19 @@ def test_an_interrupt_reaches_who_works_and_leaves_the_group_usable() -> None:
     with pytest.raises(KeyboardInterrupt):
         group.do(0)
     assert group.do(1) == 1
+
+
+def test_who_leads_may_wait_a_while_for_others_to_come() -> None:
+    sizes: list[int] = []
+
+    def work(items: list[int]) -> list[int]:
+        sizes.append(len(items))
+        return items
+
+    group = Group(work, 10, lambda: 0.2)
+    threads = [threading.Thread(target=group.do, args=(n,)) for n in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sizes == [5]
