@@ -283,6 +283,7 @@ class Scheduler:
     _heard: list[_Heard] = field(init=False)
     _deaf: Callable[[], None] | None = field(default=None, init=False)
     _name: str = field(init=False)
+    _announced: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         name = self._name = process_name()
@@ -313,11 +314,18 @@ class Scheduler:
         self._add("share", self._part, self.sweep_seconds)
         self._pulse.start()
         self._lost.patience.renew()
-        self._starts.announce()
+        self._guard.run("announcement", self._announce)
+        self._add("announcement", self._announce, self.sweep_seconds)
         for heard in self._heard:
             heard.start(self.sweep_seconds)
         self._deaf = self.store.listen(self._hear)
         self._ticks.start()
+
+    def _announce(self) -> None:
+        """Announce once what schedulers serve; a database that is away is asked again."""
+        if not self._announced:
+            self._starts.announce()
+            self._announced = True
 
     def poke(self, at: datetime) -> None:
         """Look at once whether something is due: this process has set a moment."""

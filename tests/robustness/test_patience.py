@@ -110,3 +110,25 @@ def test_a_process_that_cannot_say_that_it_lives_goes_on_and_says_it_later(
         time.sleep(0.01)
     pulse.stop()
     assert pump.store.records.workers() == []
+
+
+def test_a_scheduler_that_starts_while_the_database_is_away_announces_itself_later(
+    pump: Pump, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    announced: list[int] = []
+    ticks = Scheduler(pump.store, pump.engine, Silence(), 0.1, 0.05)
+
+    def announce() -> None:
+        announced.append(1)
+        if len(announced) < 3:
+            raise StoreUnavailable("away")
+
+    monkeypatch.setattr(ticks._starts, "announce", announce)  # noqa: SLF001 - the one that fails
+    ticks.start()
+    until = time.monotonic() + 10
+    while len(announced) < 3:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    time.sleep(0.2)
+    ticks.stop()
+    assert len(announced) == 3
