@@ -27,7 +27,7 @@ from tests.engine.pump import QUEUE, RESOURCE, Pump
 from tests.servers import PostgresServer, create_database
 
 FIXTURES: Final = Path(__file__).resolve().parent.parent / "fixtures" / "upgrade"
-SQLITE: Final = "orchestrator.db"
+SQLITE: Final = "orchestrator.sqlite"
 POSTGRES: Final = "rows.json"
 LOST: Final = "a worker that is gone"
 
