@@ -27,6 +27,8 @@ LOOKS: Final = 3
 """What goes on while it is examined may look wrong once: a fault is what is there at every look."""
 LOOK_SECONDS: Final = 0.2
 HISTORY_PAGE: Final = 1_000
+KEPT_SECONDS: Final = 3_600.0
+"""A call that waits longer than this for its verdict is listed."""
 _NEWEST: Final = 2**63 - 1
 
 
@@ -41,6 +43,10 @@ class AttentionKind(StrEnum):
     """All workers of a queue are dead."""
     TWO_QUEUES = "two queues"
     """Living workers announce a name for different queues; the latest announcement counts."""
+    EFFECT = "effect failed"
+    """An effect has failed for good; it can be run again."""
+    CALL = "call kept"
+    """A call waits for its verdict for long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +105,26 @@ class Operations:
 
     def attention(self) -> list[Attention]:
         """Return everything that does not mend itself."""
-        return [*self._poison(), *self._unserved(), *self._two_queues()]
+        return [
+            *self._poison(),
+            *self._unserved(),
+            *self._two_queues(),
+            *self._effects(),
+            *self._calls(),
+        ]
+
+    def _effects(self) -> Iterator[Attention]:
+        for address, frame in self._store.failed_effects(MOST_LISTED):
+            resource = "" if frame.task is None else frame.task.resource
+            note = frame.effect
+            error = "" if note is None else f"{note.error}: {note.cause or ''}"
+            text = f"the effect {frame.id} ({resource}) has failed for good: {error}"
+            yield Attention(AttentionKind.EFFECT, address, text, frame.entered_at)
+
+    def _calls(self) -> Iterator[Attention]:
+        for address, call in self._store.overdue_calls(KEPT_SECONDS, MOST_LISTED):
+            text = f"the call {call.name} ({call.id}) waits for its verdict"
+            yield Attention(AttentionKind.CALL, address, text, call.arrived_at)
 
     def _poison(self) -> Iterator[Attention]:
         for kept in self._store.records.left_to_operators(MOST_LISTED):

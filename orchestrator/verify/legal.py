@@ -6,12 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from orchestrator.asl.machine import Machine
-from orchestrator.asl.states import Map, Parallel, State
+from orchestrator.asl.states import Await, Map, Parallel, State
+from orchestrator.asl.states.reaction import On
 
 
-def following(state: State, *, failed: bool) -> set[str]:
+def following(machine: Machine, state: State, *, failed: bool) -> set[str]:
     """Return the states that may be entered once this one is left; `failed`: caught."""
     named: set[str] = set()
+    if not failed and isinstance(state, Await | Parallel | Map):
+        named.update(_led_by(state.on))
+        if machine.around(state.name) is None:
+            named.update(_led_by(machine.on))
     for field in fields(state):
         value = getattr(state, field.name)
         if field.name in ("branches", "processor") or (failed and field.name != "catch"):
@@ -20,6 +25,12 @@ def following(state: State, *, failed: bool) -> set[str]:
         if field.name == "default" and isinstance(value, str):
             named.add(value)
     return named
+
+
+def _led_by(on: On) -> Iterator[str]:
+    """Yield where the reactions of one level lead."""
+    for reactions in on.values():
+        yield from _nexts(reactions)
 
 
 def _nexts(value: object) -> Iterator[str]:
@@ -34,6 +45,8 @@ def _nexts(value: object) -> Iterator[str]:
 
 def may_end(state: State) -> bool:
     """Tell whether a thread may end with this state."""
+    if isinstance(state, Await):
+        return False
     return getattr(state, "next", None) is None and not getattr(state, "rules", ())
 
 

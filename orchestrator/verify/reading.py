@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from orchestrator.asl.machine import Machine
-from orchestrator.asl.states import Map, Parallel
+from orchestrator.asl.states import Await, Map, Parallel
 from orchestrator.execution.history import Detail, HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.verify.legal import following, may_end, may_retry, start_of, state_of
@@ -90,6 +90,8 @@ class Reading:
             return self._task(event, found["what"])
         if event.type == "EvaluationFailed":
             return self._evaluation_failed(event)
+        if event.type in ("CallAccepted", "TimerFired"):
+            return self._taken_on(event)
         return self._owner[event.previous_id]
 
     def _evaluation_failed(self, event: HistoryEvent) -> Thread:
@@ -99,6 +101,17 @@ class Reading:
         thread = self._find(event, lambda one: _stands_in(one, None, name)) or before
         if thread is None or not thread.stands:
             raise Wrong(f"nothing stands in {name!r} here")
+        return thread
+
+    def _taken_on(self, event: HistoryEvent) -> Thread:
+        """A call, or a timer, concerns the thread in the state that it names."""
+        name = event.details.get("name")
+        thread = self._find(event, lambda one: _stands_in(one, None, name))
+        if thread is None or not isinstance(thread.state, Await | Parallel | Map):
+            raise Wrong(f"nothing waits in {name!r} here")
+        if event.type == "TimerFired" and not isinstance(thread.state, Await):
+            raise Wrong(f"{name!r} has no timers")
+        thread.called = True
         return thread
 
     def _check_success(self, event: HistoryEvent) -> None:
@@ -121,6 +134,7 @@ class Reading:
         self._entered_after[event.previous_id, name] = thread
         thread.state, thread.entry = state, event.id
         thread.attempt, thread.failed, thread.left, thread.fork = Attempt.NONE, False, False, None
+        thread.called = False
         return thread
 
     def _enters(self, event: HistoryEvent, name: str) -> Thread:
@@ -133,7 +147,7 @@ class Reading:
             return self._begun(thread, name)
         if not thread.left:
             raise Wrong(f"{name!r} is entered, but {thread.state.name!r} was not left")
-        if name not in following(thread.state, failed=thread.failed):
+        if name not in following(self._machine, thread.state, failed=thread.failed):
             after = "after its failure" if thread.failed else ""
             raise Wrong(f"{thread.state.name!r} does not lead to {name!r} {after}".rstrip())
         return thread
@@ -154,8 +168,11 @@ class Reading:
             raise Wrong(f"the {kind} state {name!r} is left, but nothing stands there")
         if thread.attempt in (Attempt.SCHEDULED, Attempt.STARTED):
             raise Wrong(f"{name!r} is left while its task is {thread.attempt}")
-        if thread.fork is not None:
+        if thread.fork is not None and not thread.called:
             raise Wrong(f"{name!r} is left while its children run")
+        if isinstance(thread.state, Await) and not thread.called:
+            raise Wrong(f"{name!r} is left, and neither a call nor a timer has led away")
+        thread.close_fork()
         thread.failed = thread.failed or thread.attempt is Attempt.FAILED
         thread.left, thread.output = True, event.details.get("output")
         return thread

@@ -47,6 +47,8 @@ class Thread:
     failed: bool = False
     """Whether what it did last in its state has failed."""
     left: bool = False
+    called: bool = False
+    """Whether a call or a timer may lead it away."""
     output: Detail | None = None
     fork: Fork | None = None
     over: bool = False

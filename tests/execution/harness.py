@@ -46,6 +46,7 @@ from orchestrator.execution.frame import (
 )
 from orchestrator.execution.history import HistoryEvent, decode, encode
 from orchestrator.execution.payload import Payload
+from orchestrator.verify import Record, verify
 
 START = datetime(2026, 11, 30, 12, tzinfo=UTC)
 LEASE = timedelta(seconds=30)
@@ -501,7 +502,14 @@ class World:
         )
         decided = self.tell(CallArrived(self.number, arriving))
         assert isinstance(decided, Decision)
+        self.verify()
         return self.verdict(number)
+
+    def verify(self) -> None:
+        """Have the history read once more, by somebody who has not written it."""
+        frames = list(self.frames.values())
+        record = Record(self.execution, self.input, self.output, self.history, frames)
+        assert verify(self.machine, record) == ()
 
     def verdict(self, call_id: str) -> dict[str, Any]:
         """What the caller of that call is told now, but for its id."""

@@ -1,0 +1,89 @@
+"""What docs/calls.md prints is what is printed, and what it types works."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from orchestrator.asl.definition import parse
+from orchestrator.cli import main as command
+from orchestrator.execution.frame import FrameKind, FrameStatus
+from tests.calls.house import eventually, house
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "calls.md").read_text()
+
+
+def test_the_table_of_the_page_is_the_one_that_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        command(["table", str(ROOT / "definitions" / "order.asl.json")])
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    (shown,) = re.findall(r"^```\n( +pay .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert [line.rstrip() for line in shown.splitlines()] == printed
+
+
+def test_the_order_has_no_errors_and_says_what_may_wait_for_ever() -> None:
+    parsed = parse((ROOT / "definitions" / "order.asl.json").read_text())
+    assert parsed.machine is not None
+    assert [finding.pointer for finding in parsed.findings] == ["/States/Pending"]
+
+
+def test_the_commands_of_the_page_do_what_it_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ORCHESTRATOR_LEDGER_URL", raising=False)
+    monkeypatch.setenv("ORCHESTRATOR_DATA", "")
+    monkeypatch.chdir(ROOT)
+    url = f"sqlite:///{tmp_path / 'orchestrator.db'}"
+    monkeypatch.setenv("ORCHESTRATOR_DATABASE_URL", url)
+    (block,) = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    codes, said = [], ""
+    with house(tmp_path):
+        for line in block.splitlines():
+            with pytest.raises(SystemExit) as ended:
+                command(shlex.split(line)[1:])
+            codes.append(ended.value.code)
+            said = capsys.readouterr().out
+            if "parcel-1" in line:
+                assert said == "ship accepted: Paid → Shipped\n"
+    assert codes == [0, 0, 0, 1, 0, 0, 0, 0, 0]
+
+
+def test_a_failed_effect_and_a_call_kept_for_long_ask_for_attention(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    definition = {
+        "Calls": {"go": {}},
+        "StartAt": "A",
+        "States": {
+            "A": {
+                "Type": "Await",
+                "OnEnter": {"Resource": "celery:nothing", "Parameters": {"a.$": "$.none"}},
+                "On": {"go": {"Postpone": True}},
+                "After": [{"Seconds": 9999, "Next": "B"}],
+            },
+            "B": {"Type": "Succeed"},
+        },
+    }
+    monkeypatch.setenv("ORCHESTRATOR_DATA", "")
+    monkeypatch.setattr("orchestrator.service.operations.KEPT_SECONDS", -1.0)
+    with house(tmp_path) as home:
+        home.client.deploy("asks", json.dumps(definition))
+        address = home.client.start("asks", "one")
+        assert home.client.call(address, "go").verdict == "pending"
+        service = home.parts.service
+
+        def asked() -> set[str]:
+            return {one.kind.value for one in service.operations.attention()}
+
+        eventually(lambda: {"effect failed", "call kept"} <= asked())
+        (effect,) = service.execution_effects(address)
+        assert (effect.kind, effect.status) == (FrameKind.EFFECT, FrameStatus.FAILED)
+        service.run_effect_again(address, effect.id)
+        assert "effect failed" not in asked()
