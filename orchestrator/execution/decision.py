@@ -112,6 +112,8 @@ class Decision:
     removed: tuple[str, ...] = ()
     """Prefixes `FRAME/E.`: every frame whose id begins so goes, and the forks below them; effects
     stay. Applied before `inserted`."""
+    gone: tuple[tuple[str, Seen], ...] = ()
+    """Frames on which it was decided and that go with what has ended, as they were seen."""
     forks_inserted: tuple[Fork, ...] = ()
     forks_updated: tuple[Fork, ...] = ()
     forks_removed: tuple[tuple[str, int], ...] = ()

@@ -456,6 +456,7 @@ class Transition:
                 after,
                 inserted=self.book.inserted(),
                 updated=self.book.updated(),
+                gone=self._gone(),
                 history=history,
                 output=self._output,
                 calls_inserted=arrived,
@@ -501,6 +502,7 @@ class Transition:
             inserted=(*inserted, *self.book.inserted()),
             updated=(*updated, *self.book.updated()),
             removed=tuple(tally.fork.prefix for tally in self._closed),
+            gone=self._gone(),
             forks_inserted=tuple(one.value() for one in tallies if one.fresh and not one.closed),
             forks_updated=tuple(
                 one.value() for one in tallies if one.changed and not one.fresh and not one.closed
@@ -510,6 +512,14 @@ class Transition:
             commands=self._commands(),
             leaves_children=bool(self._closed) and self.machine.starts_executions,
             orphans=tuple(self._orphans),
+        )
+
+    def _gone(self) -> tuple[tuple[str, Seen], ...]:
+        """Return what was seen of frames that have moved to their end, or to that of all."""
+        return tuple(
+            (thread.id, _seen(thread.before))
+            for thread in self._threads.values()
+            if thread.changed and thread.before is not None and (thread.gone or self.ended)
         )
 
     def _commands(self) -> tuple[Command, ...]:

@@ -9,9 +9,8 @@ from functools import partial
 
 from orchestrator.engine import Outcome
 from orchestrator.execution.events import Event, MomentDue, TaskFailed
-from orchestrator.execution.frame import Frame, FrameStatus, RestsOn
+from orchestrator.execution.frame import Frame, FrameStatus, RestsOn, Task
 from orchestrator.simulation.door import Door, Doors
-from orchestrator.simulation.ledger import Run
 from orchestrator.simulation.sometimes import Sometimes
 from orchestrator.simulation.worker import Worker
 from orchestrator.simulation.world import SECOND, Process, World
@@ -61,9 +60,12 @@ class Troubles:
         self.world.kill(self.world.chance.one_of(self.processes))
 
     def _freeze(self) -> None:
-        some = list(self.workers) if self.world.chance.happens(0.7) else self.processes
-        process = self.world.chance.one_of(some or self.processes)
-        self.world.freeze(process, self.world.chance.one_of((1.0, 5.0, 15.0, 15.0, 30.0)))
+        busy = [process for process, worker in self.workers.items() if worker.busy]
+        if busy and self.world.chance.happens(0.8):  # for longer than a lease
+            self.world.freeze(self.world.chance.one_of(busy), self.world.chance.between(20, 45))
+        else:
+            seconds = self.world.chance.one_of((1.0, 5.0, 15.0))
+            self.world.freeze(self.world.chance.one_of(self.processes), seconds)
 
     def _jump(self) -> None:
         self.world.jump(self.world.chance.one_of((-5, -1, 1, 5, 20)))
@@ -100,19 +102,23 @@ class Troubles:
 
     def _forge(self) -> None:
         """Hand in results for the claims of others, each wrong in one point."""
-        runs = [run for run in self.world.ledger.runs if not (run.committed or run.refused)][-4:]
-        if runs:
-            forged = self._forged(self.world.chance.one_of(runs))
+        forged = [
+            event
+            for execution in self.world.ledger.started.values()
+            for frame in self._frames(execution)
+            if frame.task is not None and frame.task.claimed_by is not None
+            for event in self._forged(execution, frame.id, frame.task, frame.task.claimed_by)
+        ]
+        if forged:
             self._try_out([self.world.chance.one_of(forged)], Sometimes.FORGED_REFUSED)
 
-    def _forged(self, run: Run) -> list[Event]:
-        claim, now = run.claim, self.world.now()
-        at = (claim.execution, claim.frame, claim.token, claim.delivery)
-        true = TaskFailed(*at, claim.worker, "Forged", None, now)
+    def _forged(self, execution: int, frame: str, task: Task, worker: str) -> list[Event]:
+        at = (execution, frame, task.token, task.deliveries)
+        true = TaskFailed(*at, worker, "Forged", None, self.world.now())
         return [
             replace(true, token="0" * 64),
-            replace(true, delivery=claim.delivery + 1),
-            replace(true, delivery=claim.delivery - 1),
+            replace(true, delivery=task.deliveries + 1),
+            replace(true, delivery=task.deliveries - 1),
             replace(true, claimed_by="nobody"),
         ]
 

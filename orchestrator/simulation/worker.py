@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final, TypeAlias
 
 from orchestrator.engine import Arrival, Claimant, Handled, Outcome
@@ -91,6 +92,11 @@ class Worker:
             self._parts.beat(WorkerKind.WORKER, lambda: None)
         self._look()
         self.process.later(LEASE_SECONDS / 3, self._renew)
+
+    @property
+    def busy(self) -> bool:
+        """Whether it runs handlers."""
+        return bool(self._held)
 
     def drain(self) -> None:
         """End when nothing runs."""
@@ -215,7 +221,7 @@ class Worker:
         self._world.say(self._name, f"run {run.number} of {_named(claim)}: {deed}")
         yield from self._spend(held, deed, beats=case.manners[claim.state] is not Manner.SILENT)
         report = _reported(run, deed)
-        if report is None or (held.lost and self._world.chance.happens(0.5)):
+        if report is None or (held.lost and self._world.chance.happens(0.25)):
             return None  # its time is over, and its handler has been told
         run.succeeds = isinstance(report, Returned)
         event = _event(claim, report, started_at)
@@ -266,6 +272,8 @@ class Worker:
     ) -> Generator[float, None, Handled | None]:
         """Keep a result until the engine says that it is committed or stale."""
         unknown = False
+        if self.process.freezes > held.freezes:
+            self._arrange(held.claim)
         pause_seconds, failures = 0.1, 0
         while failures < MOST_FAILURES:
             draws, holds = self.process.draws, self._world.ledger.holds(held.claim)
@@ -284,6 +292,18 @@ class Worker:
             yield pause_seconds
             pause_seconds = min(2 * pause_seconds, 5.0)
         return None
+
+    def _arrange(self, claim: Claim) -> None:
+        """Have others take what has lapsed just before a late result is written."""
+        self.process.meets += [
+            self._lapse,
+            partial(self._broker.deliver_now, QUEUES[claim.resource]),
+        ]
+
+    def _lapse(self) -> None:
+        """Do what a scheduler does now and then."""
+        with self._world.unseen():
+            self._deployment.observer.lapse(1)
 
     def _failed(self, handled: Handled) -> None:
         if not handled.reason.startswith(("StoreUnavailable", "something else")):

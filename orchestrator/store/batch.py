@@ -212,6 +212,7 @@ class Batch:
             for change in decision.updated
             if not is_effect(change.frame.id)
         ]
+        self.frames_gone += _gone_rows(decision)
         self._add_updates(
             execution, [change for change in decision.updated if is_effect(change.frame.id)]
         )
@@ -222,6 +223,7 @@ class Batch:
 
     def _add_frames(self, decision: Decision) -> None:
         execution = decision.execution.id
+        self.frames_gone += _gone_rows(decision)
         self.below += [
             {"at_execution": execution, "low": prefix, "high": prefix + AFTER_DIGITS}
             for prefix in decision.removed
@@ -245,12 +247,13 @@ class Batch:
         """Send the statements; whether each has met all the rows that it names."""
         _send(connection, INSERT_ORPHANS_BELOW[connection.dialect.name], self.orphans_below)
         _send(connection, INSERT_ORPHANS[connection.dialect.name], self.orphans)
+        if not _meets_all(connection, DELETE_SEEN_FRAME, self.frames_gone):
+            return False
         _send(connection, DELETE_FRAMES_BELOW, self.below)
         _send(connection, DELETE_FORKS_BELOW, self.below)
         _send(connection, DELETE_FORK, self.forks_removed)
         whole = (
             _meets_all(connection, UPDATE_EXECUTIONS, self.executions)
-            and _meets_all(connection, DELETE_SEEN_FRAME, self.frames_gone)
             and _meets_all(connection, UPDATE_FRAMES, self.frames_updated)
             and _meets_all(connection, UPDATE_FORKS, self.forks_updated)
             and _meets_all(connection, INSERT_CALLS[connection.dialect.name], self.calls_inserted)
@@ -275,6 +278,10 @@ def size(decision: Decision) -> int:
     payloads += [call.input for call in decision.calls_inserted]
     written = sum(len(payload.text) for payload in payloads if payload is not None)
     return 2 * written  # the history holds about as much once more
+
+
+def _gone_rows(decision: Decision) -> list[Row]:
+    return [seen_row(decision.execution.id, frame, seen) for frame, seen in decision.gone]
 
 
 def _ranges(prefixes: Iterable[str]) -> list[tuple[str, str]]:

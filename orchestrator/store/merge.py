@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from orchestrator.execution.call import Call, Verdict
-from orchestrator.execution.decision import Decision, FrameUpdate, View
+from orchestrator.execution.decision import Decision, FrameUpdate, Seen, View
 from orchestrator.execution.frame import Fork, is_effect
 
 
@@ -26,6 +26,9 @@ def merged(first: Decision, second: Decision) -> Decision:
             updated[frame.id] = FrameUpdate(frame, updated[frame.id].seen)
         else:
             updated[frame.id] = change
+    gone = _merged_gone(first, second)
+    for frame_id in gone:
+        updated.pop(frame_id, None)
     inserted |= {frame.id: frame for frame in second.inserted}
     made, changed, over = _merged_forks(first, second)
     arrived = {call.id: call for call in (*first.calls_inserted, *second.calls_inserted)}
@@ -37,6 +40,7 @@ def merged(first: Decision, second: Decision) -> Decision:
         inserted=tuple(inserted.values()),
         updated=tuple(updated.values()),
         removed=first.removed + second.removed,
+        gone=tuple(gone.items()),
         forks_inserted=tuple(made.values()),
         forks_updated=tuple(changed.values()),
         forks_removed=tuple(over),
@@ -49,6 +53,14 @@ def merged(first: Decision, second: Decision) -> Decision:
         orphans=first.orphans + second.orphans,
         leaves_children=first.leaves_children or second.leaves_children,
     )
+
+
+def _merged_gone(first: Decision, second: Decision) -> dict[str, Seen]:
+    """Return what was seen of frames that go: before both, if the first had touched them."""
+    made = {frame.id for frame in first.inserted}
+    before = {change.frame.id: change.seen for change in first.updated}
+    later = {one: before.get(one, seen) for one, seen in second.gone if one not in made}
+    return dict(first.gone) | later
 
 
 def _merged_forks(

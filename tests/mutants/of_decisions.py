@@ -177,6 +177,13 @@ OF_DECISIONS: Final[tuple[Mutant, ...]] = (
         Seeds(1, 60),
     ),
     mutant(
+        "an end holds only for the frame that it saw",
+        "orchestrator/execution/transition.py",
+        "if thread.changed and thread.before is not None and (thread.gone or self.ended)",
+        "if thread.changed and thread.before is not None and not thread.id.isascii()",
+        "tests/engine/test_late_results.py",
+    ),
+    mutant(
         "a retry waits for its pause",
         "orchestrator/execution/failure.py",
         "thread.rest_on_clock(transition.now + timedelta(seconds=pause))",

@@ -7,8 +7,11 @@ import pytest
 from orchestrator import main
 
 SEEDS: dict[int, str] = {
+    90: "the late result of a frozen worker ended an execution whose task had been claimed again",
     165: "a clock that jumps back after a lease was over",
     263: "three executions wait for workers that come late",
+    1811: "a door that dies when it has stopped an execution",
+    4520: "a task that is claimed before it was scheduled, by a clock that has jumped back",
 }
 
 
