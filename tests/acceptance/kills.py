@@ -29,6 +29,8 @@ from tests.servers import PostgresServer, RedisServer, create_database
 from workers.ledger import Ledger
 
 CHILD, MAIN, SCHEDULER = "worker child", "worker main", "scheduler"
+IN_FLIGHT_SECONDS = 0.05
+"""What a process had sent before it was stopped has reached the database by then."""
 MOST_DELIVERIES = 3
 """A task that was delivered more often is spared: it could fail for good, by the definition."""
 
@@ -63,7 +65,7 @@ class Storm:
     draw: random.Random
     killed: Counter[str] = field(default_factory=Counter)
     holding: int = 0
-    """Kills of processes whose claims were still in the database when they were dead."""
+    """Kills of processes that stood still with a claim that the database showed as theirs."""
     flushed: int = 0
 
     def __post_init__(self) -> None:
@@ -102,14 +104,15 @@ class Storm:
         claim = self.draw.choice(held)
         if not _stopped(claim.pid):
             return False
+        time.sleep(IN_FLIGHT_SECONDS)
         if claim not in self.claims():  # handed in meanwhile: it goes on
             os.kill(claim.pid, signal.SIGCONT)
             return False
+        self.holding += 1
         if target == MAIN:
             self._kill_member_of(claim.pid)
         with suppress(ProcessLookupError):
             os.kill(claim.pid, signal.SIGKILL)
-        self.holding += claim in self.claims()
         return True
 
     def _kill_member_of(self, pid: int) -> None:
