@@ -209,15 +209,16 @@ class Story:
             times = counted.pop(run.number, 0)
             if times > 1:
                 yield f"the result of run {run.number} counts {times} times"
-            if run.committed and run.succeeds and times == 0 and not self._is_full():
+            if run.committed and run.succeeds and times == 0 and not self.is_full:
                 yield f"the result of run {run.number} was acknowledged and is lost"
             if run.refused and times:
                 yield f"the result of run {run.number} was refused and counts"
         if counted:
             yield f"results of nobody: {dict(counted)}"
 
-    def _is_full(self) -> bool:
-        """Tell whether the history had no room for what happened last."""
+    @property
+    def is_full(self) -> bool:
+        """Whether the history had no room for what happened last."""
         return len(self.history) == self.case.limits.history_events
 
     # -- what the model does not know ------------------------------------------------------------

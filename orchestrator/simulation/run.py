@@ -15,7 +15,7 @@ from orchestrator.asl import definition
 from orchestrator.asl.document import Json
 from orchestrator.asl.machine import Machine
 from orchestrator.engine import Start
-from orchestrator.execution.frame import Execution, ExecutionStatus
+from orchestrator.execution.frame import ExecutionStatus
 from orchestrator.execution.payload import Payload
 from orchestrator.simulation.bells import Broker
 from orchestrator.simulation.case import Case
@@ -321,18 +321,18 @@ class _Run:
                 self._world.blame(f"{name}: {fault}")
             if faults:
                 continue
-            self._judge_stop(name, story.execution)
+            self._judge_stop(name, story)
             for what in story.sometimes():
                 self._world.count(what)
             if story.case.exact:
                 self._compare(name, story)
 
-    def _judge_stop(self, name: str, execution: Execution) -> None:
-        ledger = self._world.ledger
+    def _judge_stop(self, name: str, story: Story) -> None:
+        ledger, execution = self._world.ledger, story.execution
         aborted = execution.status is ExecutionStatus.ABORTED
         if aborted and execution.id not in ledger.asked_to_stop:
             self._world.blame(f"{name}: who stopped it?")
-        if execution.id in ledger.stopped and not aborted:
+        if execution.id in ledger.stopped and not aborted and not story.is_full:
             self._world.blame(f"{name}: it was stopped, and ended otherwise")
 
     def _story(self, number: int) -> Story | None:
