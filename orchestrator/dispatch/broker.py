@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import structlog
@@ -20,12 +20,14 @@ BROKER_SECONDS: Final = 0.5
 """How long a broker may take to connect or to answer. It is asked once: a lost bell rings again."""
 SILENT_SECONDS: Final = 1.0
 """How long a broker that failed is not asked again."""
-MOST_BELLS: Final = 100
-"""Bells per queue at once; slots go on by themselves."""
+MOST_TASKS: Final = 100
+"""Tasks per queue that are rung for at once; slots go on by themselves."""
+TASKS_PER_BELL: Final = 8
+"""A message costs more than what it brings about: one says that several tasks are ready."""
 
 _TIMEOUTS: Final = {"socket_timeout": BROKER_SECONDS, "socket_connect_timeout": BROKER_SECONDS}
 
-_BODY: Final = '[[], {}, {"callbacks": null, "errbacks": null, "chain": null, "chord": null}]'
+_BODY: Final = '[[%d], {}, {"callbacks": null, "errbacks": null, "chain": null, "chord": null}]'
 _HEADERS: Final[dict[str, object]] = {
     "lang": "py",
     "task": BELL,
@@ -58,34 +60,47 @@ class CeleryBell:
         """Rings that did not reach the broker."""
 
     def ring(self, queues: Mapping[str, int]) -> None:
-        """Publish a bell per ready task, to the queue that serves it."""
+        """Publish bells for ready tasks, a few per message, to the queues that serve them."""
+        self._send(
+            [
+                (queue, min(TASKS_PER_BELL, left))
+                for queue, tasks in queues.items()
+                for left in range(min(tasks, MOST_TASKS), 0, -TASKS_PER_BELL)
+            ]
+        )
+
+    def hand_on(self, queue: str, tasks: int) -> None:
+        """Publish a bell for others, as its hearer has not slots enough: in two halves."""
+        halves = (tasks // 2, tasks - tasks // 2)
+        self._send([(queue, half) for half in halves if half])
+
+    def _send(self, bells: Sequence[tuple[str, int]]) -> None:
         with self._lock:
             if time.monotonic() < self._silent_until:
                 self.failures += 1
                 return
             try:
-                self._publish(queues)
+                self._publish(bells)
             except Exception as error:  # noqa: BLE001 - brokers raise what they like; rows are the queue
                 self._failed(error)
             else:
                 self._succeeded()
 
-    def _publish(self, bells: Mapping[str, int]) -> None:
+    def _publish(self, bells: Sequence[tuple[str, int]]) -> None:
         producer = self._open()
         with producer.batch():
-            for queue, tasks in bells.items():
-                for _ in range(min(tasks, MOST_BELLS)):
-                    key = str(uuid.uuid4())
-                    producer.publish(
-                        _BODY,
-                        exchange="",
-                        routing_key=queue,
-                        headers={**_HEADERS, "id": key, "root_id": key},
-                        correlation_id=key,
-                        content_type="application/json",
-                        content_encoding="utf-8",
-                        delivery_mode=1,
-                    )
+            for queue, tasks in bells:
+                key = str(uuid.uuid4())
+                producer.publish(
+                    _BODY % tasks,
+                    exchange="",
+                    routing_key=queue,
+                    headers={**_HEADERS, "id": key, "root_id": key},
+                    correlation_id=key,
+                    content_type="application/json",
+                    content_encoding="utf-8",
+                    delivery_mode=1,
+                )
 
     def _open(self) -> Any:
         if self._pid != os.getpid():  # forked: the connection is the parent's

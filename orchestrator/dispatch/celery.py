@@ -26,6 +26,7 @@ from celery.worker import state as worker_state
 from orchestrator import handlers
 from orchestrator.dispatch.broker import BELL, CeleryBell
 from orchestrator.dispatch.events import TaskEvents
+from orchestrator.dispatch.more import MoreSlots
 from orchestrator.dispatch.process import EXIT_HUNG, Parts, Process, Role
 from orchestrator.dispatch.serving import Served, Serving
 from orchestrator.dispatch.slot import Slot
@@ -66,8 +67,8 @@ def attach(app: Celery, build: Callable[[Bell], Parts], settings: Settings) -> N
     """Let every worker of `app` serve the engine; `build` makes the parts of one process."""
     plugin = _Plugin(app, build, settings)
 
-    def hear(task: Task) -> int:
-        return plugin.hear(task)
+    def hear(task: Task, tasks: int = 1) -> int:
+        return plugin.hear(task, tasks)
 
     # No rate, no result, acknowledged before it runs: a bell is as good as any other.
     app.task(
@@ -109,15 +110,22 @@ class _Plugin:
         self._slots: Callable[[], int] = lambda: 1
         self._threads = False
         """Whether several handlers run in one process."""
+        self._more = MoreSlots()
         self._tells: Callable[[], bool] = lambda: False
         # Shared with the children of a prefork pool, which hear no signals of the worker.
         self._flags = mmap.mmap(-1, 2)
 
     # -- in the process that runs handlers ---------------------------------------------------
 
-    def hear(self, task: Task) -> int:
-        """The body of the bell: how many tasks its slot has run."""
+    def hear(self, task: Task, tasks: int) -> int:
+        """The body of a bell for so many tasks: how many its slot has run."""
         queue = str(task.request.delivery_info["routing_key"])
+        others = tasks - 1 - self._more.begin(lambda: self._work(queue), tasks - 1)
+        if others > 0:
+            self.bell.hand_on(queue, others)
+        return self._work(queue)
+
+    def _work(self, queue: str) -> int:
         process = self._here()
         return Slot(process.desk, self._served(process, queue)).work(queue)
 
@@ -200,6 +208,7 @@ class _Plugin:
 
     def forked(self, **_: object) -> None:
         """In a new child of the pool: threads of the parent may have held what was copied."""
+        self._more = MoreSlots()
         self._lock = threading.Lock()
         self.bell = CeleryBell(self.app)
         self._process = None
@@ -220,6 +229,7 @@ class _Plugin:
         if sender.app is not self.app:
             return
         self._slots = lambda: int(sender.pool.num_processes)
+        self._more = MoreSlots(getattr(sender.pool, "executor", None), self._free)
         self._tells = lambda: _tells_of_tasks(sender)
         if self._watch is None:
             self._announcer = os.getpid()
@@ -229,11 +239,15 @@ class _Plugin:
                 process.desk.worker,
                 self.bell,
                 lambda: self._looked(process),
-                lambda: self._slots() - len(worker_state.reserved_requests),
+                self._free,
                 process.outage,
                 self._slots,
             )
             self._watch.start()
+
+    def _free(self) -> int:
+        """How many slots have nothing to do."""
+        return self._slots() - len(worker_state.reserved_requests) - self._more.busy
 
     def drain(self, **_: object) -> None:
         """The worker is asked to end: what runs is finished, nothing new is claimed."""
