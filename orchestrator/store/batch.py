@@ -151,6 +151,8 @@ def _rows() -> list[Row]:
 class Batch:
     """What a group of decisions writes, table by table."""
 
+    held: list[Row] = field(default_factory=_rows)
+    """Where some execution stays as it is: all of them, to be locked at the version seen."""
     executions: list[Row] = field(default_factory=_rows)
     below: list[Row] = field(default_factory=_rows)
     forks_removed: list[Row] = field(default_factory=_rows)
@@ -173,6 +175,11 @@ class Batch:
         batch = cls()
         for decision in decisions:
             batch._add(decision)
+        if batch.held:
+            batch.held += [
+                {"at_id": row["at_id"], "seen_version": row["seen_version"]}
+                for row in batch.executions
+            ]
         return batch
 
     def _add(self, decision: Decision) -> None:
@@ -183,6 +190,8 @@ class Batch:
             self.executions.append(
                 {**changes, "at_id": execution, "seen_version": decision.seen_version}
             )
+        elif decision.seen_version:
+            self.held.append({"at_id": execution, "seen_version": decision.seen_version})
         if decision.ends and decision.seen_version and decision.moves:
             self._add_end(decision)
         else:

@@ -35,7 +35,7 @@ DECIDE_CALLS: Final = (
     update(calls)
     .where(
         calls.c.execution == bindparam("at_execution"),
-        calls.c.call_id == bindparam("at_id"),
+        calls.c.call_id == bindparam("at_call_id"),
         KEPT,
     )
     .values(
@@ -93,7 +93,7 @@ def call_row(execution: int, call: Call) -> Row:
 
 def decided_row(execution: int, call: Call) -> Row:
     """Return what a kept call's verdict changes of its row."""
-    return {"at_execution": execution, "at_id": call.id, **_verdict(call)}
+    return {"at_execution": execution, "at_call_id": call.id, **_verdict(call)}
 
 
 def _verdict(call: Call) -> Row:

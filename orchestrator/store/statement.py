@@ -24,7 +24,7 @@ from orchestrator.store.batch import Batch
 from orchestrator.store.database import Database, sqlstate
 from orchestrator.store.errors import GroupBroken
 from orchestrator.store.rows import Row
-from orchestrator.store.tables import documents, executions, forks, frames, history
+from orchestrator.store.tables import calls, documents, executions, forks, frames, history
 
 Part: TypeAlias = "tuple[str, tuple[str, ...]]"
 """What is done with rows, and the names of their values."""
@@ -42,19 +42,20 @@ BROKEN: Final = "22012"
 def fits(batch: Batch, decisions: int) -> bool:
     """Whether a statement can take a batch of so many decisions.
 
-    Each must move its execution, or begin it; and in one statement nothing is gone yet for what
-    is inserted.
+    In one statement nothing is gone yet for what is inserted.
     """
     known = _parts(batch, ()).keys() <= STEPS.keys()
     inserted = batch.frames_inserted or batch.forks_inserted
-    return known and len(batch.executions) == decisions and not (batch.below and inserted)
+    locked = len(batch.held or batch.executions)
+    return known and locked == decisions and not (batch.below and inserted)
 
 
 def _parts(batch: Batch, begun: Sequence[Row]) -> dict[str, Sequence[Row]]:
     """The rows that there are, by what is done with them."""
     parts = {one.name: getattr(batch, one.name) for one in fields(batch)}
-    moved = parts.pop("executions")
-    return {name: rows for name, rows in {"begun": begun, "moved": moved, **parts}.items() if rows}
+    held, moved = parts.pop("held"), parts.pop("executions")
+    first = {"held": held, "moved_of_held": moved} if held else {"begun": begun, "moved": moved}
+    return {name: rows for name, rows in {**first, **parts}.items() if rows}
 
 
 def write(
@@ -123,7 +124,11 @@ def _type(table: Table, name: str) -> str:
 _DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
 _TABLES: Final = {
     "begun": executions,
+    "held": executions,
     "moved": executions,
+    "moved_of_held": executions,
+    "calls_inserted": calls,
+    "calls_decided": calls,
     "forks_removed": forks,
     "forks_inserted": forks,
     "forks_updated": forks,
@@ -131,7 +136,13 @@ _TABLES: Final = {
     "documents": documents,
 }
 """Where the types of values come from; from `frames` if not from these."""
-_GUARDED: Final = ("frames_gone", "frames_updated", "forks_updated")
+_GUARDED: Final = (
+    "frames_gone",
+    "frames_updated",
+    "forks_updated",
+    "calls_inserted",
+    "calls_decided",
+)
 """What must meet as many rows as it names."""
 
 
@@ -172,6 +183,26 @@ STEPS: Final[dict[str, str]] = {
         " kept AS (SELECT at_id AS id FROM moved),"
         " moved_met AS (UPDATE executions SET {change} FROM moved"
         " WHERE executions.id = moved.at_id)"
+    ),
+    "held": (
+        "held AS (SELECT rows.* FROM {rows}"
+        " JOIN executions ON executions.id = rows.at_id AND executions.version = rows.seen_version"
+        " ORDER BY executions.id FOR UPDATE OF executions),"
+        " kept AS (SELECT at_id AS id FROM held)"
+    ),
+    "moved_of_held": (
+        "moved_of_held AS (SELECT rows.* FROM {rows} JOIN kept ON kept.id = rows.at_id),"
+        " moved_met AS (UPDATE executions SET {change} FROM moved_of_held"
+        " WHERE executions.id = moved_of_held.at_id)"
+    ),
+    "calls_inserted": (
+        "{these}, calls_inserted_met AS (INSERT INTO calls ({names})"
+        " SELECT {names} FROM calls_inserted ON CONFLICT DO NOTHING RETURNING 1)"
+    ),
+    "calls_decided": (
+        "{these}, calls_decided_met AS (UPDATE calls SET {change} FROM calls_decided"
+        " WHERE calls.execution = calls_decided.at_execution"
+        " AND calls.call_id = calls_decided.at_call_id AND calls.verdict = 'pending' RETURNING 1)"
     ),
     "below": (
         "{these}, frames_below AS (DELETE FROM frames USING below WHERE"

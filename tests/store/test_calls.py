@@ -217,6 +217,37 @@ def test_the_unended_effects_of_one_frame_are_read_when_asked_for(store: Store) 
     assert [(where, one.id) for where, one in store.failed_effects()] == [(address, "!5")]
 
 
+def test_calls_of_all_kinds_are_written_together(store: Store) -> None:
+    """On PostgreSQL in one statement: some executions move, others stay as they are."""
+    views = [samples.started(store) for _ in range(6)]
+    kept_one = samples.view_of(store, views[0].execution.id)
+    assert store.commit([kept(kept_one, call("old"))]) == [Committed()]
+    views[0] = samples.view_of(store, views[0].execution.id)
+    run = replace(views[0].execution, version=views[0].execution.version + 1, kept=0)
+    decided = call("old").refused("A", "no", samples.AT)
+    accepted = call("c").accepted("A", "B", samples.AT)
+    late = samples.started(store)
+    assert store.commit([samples.moving(late)]) == [Committed()]
+    decisions = [
+        Decision(views[0].execution.version, run, calls_decided=(decided,)),
+        replace(samples.moving(views[1]), calls_inserted=(accepted,)),
+        recorded(views[2], call("c").refused("A", "no", samples.AT)),
+        kept(views[3], call("c")),
+        recorded(late, call("c").refused("A", "no", samples.AT)),
+        samples.ending(views[4]),
+    ]
+    outcomes = store.commit(decisions)
+    assert isinstance(outcomes.pop(4), Stale)
+    assert outcomes == [Committed()] * 5
+    verdicts = [store.call(view.execution.id, "c") for view in views[1:4]]
+    assert [one.verdict.value for one in verdicts if one] == ["accepted", "refused", "pending"]
+    old = store.call(views[0].execution.id, "old")
+    assert old is not None
+    assert old.answer == decided.answer
+    assert store.call(late.execution.id, "c") is None
+    assert samples.view_of(store, views[2].execution.id) == views[2]
+
+
 def test_a_refused_call_costs_three_statements(store: Store) -> None:
     view = samples.started(store)
     with recording() as seen:
