@@ -53,11 +53,18 @@ class Rest:
     """The routes under /v1; transactions take a thread, waiting takes none."""
 
     def __init__(
-        self, service: Orchestrator, limits: Limits, presence: Presence, body: Body
+        self,
+        service: Orchestrator,
+        limits: Limits,
+        presence: Presence,
+        together: Presence,
+        body: Body,
     ) -> None:
+        """`together` is where calls are made."""
         self._service = service
         self._limits = limits
         self._presence = presence
+        self._together = together
         self._body = body
 
     def join(self, app: FastAPI) -> None:
@@ -146,7 +153,7 @@ class Rest:
         address, name = _address(request), request.path_params["name"]
         seconds = _seconds(request)
         text = (await self._text(request)) or "{}"
-        call = await self._presence.run(
+        call = await self._together.run(
             self._service.call_execution,
             address,
             name,

@@ -7,14 +7,14 @@ import time
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 from orchestrator.asl import document
 from orchestrator.asl.answering import own
 from orchestrator.asl.limits import Limits
 from orchestrator.asl.machine import Machine
 from orchestrator.asl.states import Await
-from orchestrator.engine import Arrival, Engine, Outcome, topic_of_call
+from orchestrator.engine import Arrival, Engine, Group, Outcome, topic_of_call
 from orchestrator.execution.call import Call, Verdict, digest
 from orchestrator.execution.events import CallArrived, EffectRetried
 from orchestrator.execution.frame import Execution, Frame, RestsOn
@@ -36,6 +36,10 @@ MOST_ID_CHARACTERS: Final = 200
 LOOK_SECONDS: Final = 2.0
 """How often it is looked for a verdict whose news may have been lost."""
 _FRAME_CHARACTERS: Final = frozenset("0123456789./")
+
+
+_Key: TypeAlias = "tuple[str, str, str]"
+_Found: TypeAlias = "tuple[Execution, Call | None] | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class Calls:
         self._store = store
         self._engine = engine
         self._limits = limits
+        self._found: Group[_Key, _Found] = Group(store.find_with_calls, limits.group_transitions)
 
     def call(
         self,
@@ -81,7 +86,7 @@ class Calls:
         With an id that was used before for the same call, that one is the answer.
         """
         number = _checked_id(call_id)
-        found = self._store.find_with_call(*address, number)
+        found = self._found.do((*address, number))
         if found is None:
             raise ExecutionDoesNotExist(":".join(address))
         execution, known = found

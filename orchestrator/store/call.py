@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from functools import cache
+from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Connection, Float, and_, bindparam, select, tuple_, update
+from sqlalchemy import Connection, Float, Select, and_, bindparam, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import Insert
 
@@ -17,6 +18,10 @@ from orchestrator.store.moment import current_moment, later
 from orchestrator.store.rows import EXECUTION_COLUMNS, Row, Values, read_execution
 from orchestrator.store.tables import KEPT, calls, executions
 from orchestrator.store.values import CallPlace
+from orchestrator.store.wanted import TEXT, wanted, wanted_rows
+
+CallKey: TypeAlias = "tuple[str, str, str]"
+"""The machine and the name of an execution, and the id of a call."""
 
 CALL_COLUMNS: Final = tuple(calls.c)
 _VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
@@ -56,17 +61,24 @@ _PAGE: Final = (
     .order_by(calls.c.number, calls.c.call_id)
     .limit(bindparam("most"))
 )
-_BY_NAME: Final = (
-    select(*EXECUTION_COLUMNS, *CALL_COLUMNS)
-    .select_from(executions)
-    .outerjoin(
-        calls,
-        and_(calls.c.execution == executions.c.id, calls.c.call_id == bindparam("at_id")),
+
+
+@cache
+def _by_name(dialect: str) -> Select[Any]:
+    keys = wanted(dialect, machine=TEXT, name=TEXT, call_id=TEXT)
+    return (
+        select(keys.c.call_id, *EXECUTION_COLUMNS, *CALL_COLUMNS)
+        .select_from(keys)
+        .join(
+            executions,
+            and_(executions.c.machine == keys.c.machine, executions.c.name == keys.c.name),
+        )
+        .outerjoin(
+            calls, and_(calls.c.execution == executions.c.id, calls.c.call_id == keys.c.call_id)
+        )
     )
-    .where(
-        executions.c.machine == bindparam("at_machine"), executions.c.name == bindparam("at_name")
-    )
-)
+
+
 _OVERDUE: Final = (
     select(executions.c.machine, executions.c.name, *CALL_COLUMNS)
     .join(executions, executions.c.id == calls.c.execution)
@@ -147,18 +159,19 @@ def call_list(database: Database, execution: int, after: CallPlace, limit: int) 
         return [read_call(row) for row in connection.execute(_PAGE, parameters)]
 
 
-def find_with_call(
-    database: Database, machine: str, name: str, call_id: str
-) -> tuple[Execution, Call | None] | None:
-    """Return an execution by its machine and name, and its call of that id, in one statement."""
-    parameters = {"at_machine": machine, "at_name": name, "at_id": call_id}
-    with database.reading() as connection:
-        row = connection.execute(_BY_NAME, parameters).first()
-    if row is None:
-        return None
+def find_with_calls(
+    database: Database, keys: Sequence[CallKey]
+) -> list[tuple[Execution, Call | None] | None]:
+    """Return executions by machine and name, each with its call of an id, in one statement."""
+    rows = wanted_rows(database.dialect, ("machine", "name", "call_id"), sorted(set(keys)))
     width = len(EXECUTION_COLUMNS)
-    known = None if row[width] is None else read_call(row[width:])
-    return read_execution(row[:width]), known
+    found: dict[CallKey, tuple[Execution, Call | None]] = {}
+    with database.reading() as connection:
+        for call_id, *row in connection.execute(_by_name(database.dialect), rows):
+            run = read_execution(row[:width])
+            known = None if row[width] is None else read_call(row[width:])
+            found[run.machine, run.name, call_id] = run, known
+    return [found.get(key) for key in keys]
 
 
 def overdue(database: Database, seconds: float, limit: int) -> list[tuple[str, Call]]:

@@ -403,11 +403,11 @@ class Store:
         """Return the frames of an execution, by id, effects aside: none once it has ended."""
         return execution.frame_list(self._ready(), execution_id)
 
-    def find_with_call(
-        self, machine_name: str, name: str, call_id: str
-    ) -> tuple[Execution, Call | None] | None:
-        """Return an execution by its machine and name, and its call of that id."""
-        return call.find_with_call(self._ready(), machine_name, name, call_id)
+    def find_with_calls(
+        self, keys: Sequence[tuple[str, str, str]]
+    ) -> list[tuple[Execution, Call | None] | None]:
+        """Return executions by machine and name, each with its call of an id, if it has one."""
+        return call.find_with_calls(self._ready(), keys)
 
     def call(self, execution_id: int, call_id: str) -> Call | None:
         """Return a call of an execution by its id."""

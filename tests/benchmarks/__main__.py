@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from tests.benchmarks import counting, full, pgbench, w1, w2, w3, w4, w5, w7
+from tests.benchmarks import counting, full, pgbench, w1, w2, w3, w4, w5, w6, w7
 from tests.benchmarks.meter import load
 from tests.benchmarks.peers import NoPeer, Peers, peers
 from tests.benchmarks.report import Figures, results, shown, table
@@ -60,13 +60,15 @@ def rounds(place: Stage, others: Peers | None) -> dict[str, Round]:
         "W2": fan,
         "W3": timers,
         "W4": {("W4", "ours"): partial(w4.run, place)},
+        "W4_await": {("W4_await", "ours"): partial(w4.run, place, definition=w4.AWAIT)},
         "W5": crash,
+        "W6": {("W6", "ours"): partial(w6.run, place)},
         "W7": {("W7", "ours"): w7.figures},
         "full": {("full", "ours"): partial(full.run, place)},
     }
 
 
-ONCE: Final = ("W4", "full")
+ONCE: Final = ("W4", "W4_await", "full")
 """What takes minutes, and its figures vary little."""
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
@@ -159,6 +160,17 @@ class Deployment:
     def start_scheduler(self) -> None:
         """Start a scheduler."""
         self._start(f"scheduler{len(self.processes)}", "-m", "tests.benchmarks.clock")
+
+    def start_door(self, port: int) -> None:
+        """Start the API, and wait until it answers."""
+        self._start("api", "-m", "tests.benchmarks.door", str(port))
+        limit_at = time.monotonic() + READY_SECONDS
+        while True:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+                return
+            if time.monotonic() > limit_at:
+                raise RuntimeError("the API did not start:\n" + self.log("api")[-2000:])
+            time.sleep(0.05)
 
     def wait_until_ready(self) -> None:
         """Wait until the workers consume and have announced what they serve."""

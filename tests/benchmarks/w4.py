@@ -1,7 +1,8 @@
-"""W4, the half with timers: a hundred thousand executions that wait for a day."""
+"""W4: a hundred thousand executions that wait for a day, or for a call."""
 
 from __future__ import annotations
 
+import json
 import time
 
 import psycopg
@@ -20,10 +21,23 @@ DAY_SECONDS = 86_400
 IDLE_SECONDS = 10.0
 
 
-def run(stage: Stage, executions: int = EXECUTIONS) -> Figures:
+WAIT = machine(DAY_SECONDS)
+AWAIT = json.dumps(
+    {
+        "Calls": {"go": {}},
+        "StartAt": "A",
+        "States": {
+            "A": {"Type": "Await", "On": {"go": {"Next": "B"}}},
+            "B": {"Type": "Succeed"},
+        },
+    }
+)
+
+
+def run(stage: Stage, executions: int = EXECUTIONS, definition: str = WAIT) -> Figures:
     """One turn: park them, then look at what stays."""
     with stage.deployment(THREADS, schedulers=1) as deployment:
-        revision = deployment.parts.service.deploy("wait", machine(DAY_SECONDS)).id
+        revision = deployment.parts.service.deploy("wait", definition).id
         before, memory = _database_bytes(deployment), _memory(deployment)
         begun = time.perf_counter()
         for first in range(0, executions, BATCH):

@@ -256,16 +256,18 @@ def test_a_refused_call_costs_three_statements(store: Store) -> None:
     assert seen.commits == 1
 
 
-def test_an_execution_is_found_with_its_call_in_one_statement(store: Store) -> None:
+def test_executions_are_found_with_their_calls_in_one_statement(store: Store) -> None:
     view = samples.started(store)
     run = view.execution
     refused = call("c1").refused("A", "no", samples.AT)
     assert store.commit([recorded(view, refused)]) == [Committed()]
+    name, other = run.name, samples.started(store).execution
+    keys = [(run.machine, name, "c1"), (run.machine, name, "c2"), (run.machine, "nobody", "c1")]
     with recording() as seen:
-        assert store.find_with_call(run.machine, run.name, "c1") == (run, refused)
-        assert store.find_with_call(run.machine, run.name, "c2") == (run, None)
-        assert store.find_with_call(run.machine, "nobody", "c1") is None
-    assert len(seen.statements) == 3
+        found = store.find_with_calls([*keys, (other.machine, other.name, "c1")])
+    assert [one and one[1] for one in found] == [refused, None, None, None]
+    assert [one and one[0] for one in found] == [run, run, None, other]
+    assert len(seen.statements) == 1
 
 
 def test_a_call_that_is_kept_for_long_is_found(store: Store) -> None:
