@@ -183,7 +183,7 @@ def _rates(chance: Chance) -> Rates:
         killed=chance.one_of((0.0, 0.005, 0.02, 0.05)),
         cut=chance.one_of((0.0, 0.01, 0.05)),
         unknown=chance.one_of((0.0, 0.1, 0.2)),
-        drained=chance.one_of((0.0, 0.0, 0.1)),
+        drained=chance.one_of((0.0, 0.1)),
         bell_lost=chance.one_of((0.0, 0.1, 0.5, 1.0)),
         bell_doubled=chance.one_of((0.0, 0.3)),
         bell_seconds=chance.one_of((0.01, 0.5, 3.0)),

@@ -49,7 +49,7 @@ class Troubles:
             self._hurry,
         ]
         if self.stops:
-            kinds.append(self._stop)
+            kinds += [self._stop] * 2
         self.world.chance.one_of(kinds)()
         seconds = self.world.chance.between(0.2, self.world.rates.troubles_seconds)
         self.world.later(seconds, self.begin)
@@ -86,10 +86,14 @@ class Troubles:
         door = self.doors.any()
         known = self.world.ledger.started.values()
         started = [one for one in known if one not in self.ended] or list(known)
+        started = [one for one in started if self._runs(one)] or started
         if door is not None and started:
             execution = self.world.chance.one_of(started)
-            runs = any(frame.task and frame.task.claimed_by for frame in self._frames(execution))
+            runs = self._runs(execution)
             door.process.later(0.0, partial(door.stop, execution, runs=runs))
+
+    def _runs(self, execution: int) -> bool:
+        return any(frame.task and frame.task.claimed_by for frame in self._frames(execution))
 
     # -- what malice does: nothing may come of it ------------------------------------------------
 

@@ -52,7 +52,7 @@ class FaultyWire:
         if within is not None:
             self._faulty = True
             _kill(within[0], Sometimes.KILLED_BEFORE_COMMIT)
-            _cut_commit(within[0], Sometimes.COMMIT_UNKNOWN_LOST)
+            _cut_commit(*within, Sometimes.COMMIT_UNKNOWN_LOST)
             self._faulty = False
 
     def committed(self) -> None:
@@ -62,7 +62,7 @@ class FaultyWire:
             world, process = within
             world.writing = False
             _kill(world, Sometimes.KILLED_AFTER_COMMIT)
-            _cut_commit(world, Sometimes.COMMIT_UNKNOWN_STOOD)
+            _cut_commit(world, process, Sometimes.COMMIT_UNKNOWN_STOOD)
             world.let_others_go_first(process)
 
     def rolled_back(self) -> None:
@@ -90,8 +90,10 @@ def _kill(world: World, at: Sometimes) -> None:
         raise Killed
 
 
-def _cut_commit(world: World, at: Sometimes) -> None:
-    if world.chance.happens(world.rates.unknown):
+def _cut_commit(world: World, process: Process, at: Sometimes) -> None:
+    workers = 2 if process.name.startswith("worker") else 1  # they have most to lose
+    if world.chance.happens(workers * world.rates.unknown):
         world.writing = False
+        process.unknown = True
         world.count(at)
         raise WireCut("the wire is cut during COMMIT")

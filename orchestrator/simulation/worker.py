@@ -277,10 +277,13 @@ class Worker:
         pause_seconds, failures = 0.1, 0
         while failures < MOST_FAILURES:
             draws, holds = self.process.draws, self._world.ledger.holds(held.claim)
+            self.process.unknown = False
             try:
                 handled = self._parts.engine.hand_in(arrival)
             except StoreUnavailable as away:
                 unknown |= away.unknown
+                if self.process.unknown and not away.unknown:
+                    self._world.blame(f"{self._name}: a commit was cut, and nobody says so: {away}")
             else:
                 if self.process.draws > draws + 1:
                     self._world.count(Sometimes.MOVED_ON)

@@ -81,6 +81,8 @@ class Process:
         self.freezes = 0
         self.draws = 0
         """How many decisions it has drawn chance for."""
+        self.unknown = False
+        """Whether a commit of it was cut: set by the wire, taken back by who looks."""
         self.meets: list[Callable[[], None]] = []
         """What others do just before its next transaction begins."""
         self._program = program

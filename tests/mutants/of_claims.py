@@ -155,13 +155,6 @@ OF_CLAIMS: Final[tuple[Mutant, ...]] = (
         LIVENESS + "test_a_claim_that_has_handed_in_its_result_lapses_for_nobody",
     ),
     mutant(
-        "a result that waits to be decided is run by nobody again",
-        LEASE,
-        "    frames.c.lease_until.is_not(None),\n    or_(",
-        "    or_(",
-        "tests/robustness/test_poison.py::test_a_task_whose_result_is_kept_is_run_by_nobody_again",
-    ),
-    mutant(
         "after five strikes only an operator brings it up again",
         "orchestrator/store/undecided.py",
         "        if strikes >= MOST_STRIKES:",
@@ -242,12 +235,5 @@ OF_CLAIMS: Final[tuple[Mutant, ...]] = (
         "            deliveries=1,\n",
         "            deliveries=0,\n",
         Seeds(1, 40),
-    ),
-    mutant(
-        "a view in hand is read again when something came first",
-        ENGINE,
-        "        if tries == 1:\n            known",
-        "        if tries >= 1:\n            known",
-        CONTINUATION + "test_what_is_in_hand_is_read_again_when_something_else_came_first",
     ),
 )

@@ -1,4 +1,7 @@
-"""Mutants of what is written: on what was seen, by whom may write it, and never in part."""
+"""Mutants of what is written: on what was seen, by whom may write it, and never in part.
+
+The order in which executions are locked has its mutant in tests/store/deadlocks.py.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ OF_THE_STORE: Final[tuple[Mutant, ...]] = (
         STATEMENT,
         "AND executions.version = rows.seen_version",
         "AND rows.seen_version > 0",
-        TRANSITIONS + "test_a_decision_holds_only_for_the_version_that_it_saw",
+        TRANSITIONS + "test_so_does_a_decision_that_touches_no_frame",
     ),
     *(
         Mutant(
@@ -97,12 +100,19 @@ OF_THE_STORE: Final[tuple[Mutant, ...]] = (
         UNSEEN[0],
     ),
     mutant(
+        "a statement of unknown outcome says so",
+        DATABASE,
+        "with self._translated(unknown=True), self",
+        "with self._translated(), self",
+        "tests/store/test_postgres.py"
+        "::test_a_commit_that_stands_though_the_connection_died_is_unknown_and_repeated_stale",
+    ),
+    mutant(
         "a commit of unknown outcome says so",
         DATABASE,
         "raise StoreUnavailable(_reason(error), unknown=True) from error",
         "raise StoreUnavailable(_reason(error)) from error",
-        "tests/engine/test_inline_continuation.py"
-        "::test_a_claim_is_not_lost_in_a_commit_of_which_nobody_knows_whether_it_stands",
+        Seeds(1, 40),
     ),
     mutant(
         "under the lock, decisions stand on each other",
@@ -183,13 +193,6 @@ OF_THE_STORE: Final[tuple[Mutant, ...]] = (
         "full = len(group) >= limits.group_transitions or written > limits.group_bytes",
         "full = False",
         TRANSITIONS + "test_groups_are_bounded_by_number_and_by_size",
-    ),
-    mutant(
-        "executions are locked in order of id",
-        STATEMENT,
-        '" ORDER BY executions.id FOR UPDATE OF executions),"',
-        '" WHERE pg_sleep(0.001)::text IS NOT NULL FOR UPDATE OF executions),"',
-        "tests/store/test_deadlocks.py::test_with_the_lock_rule_there_are_no_deadlocks",
     ),
     mutant(
         "what is read under the lock is passed by by claims",

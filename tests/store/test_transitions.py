@@ -21,6 +21,8 @@ from orchestrator.execution.frame import (
 )
 from orchestrator.execution.payload import Payload
 from orchestrator.store import Committed, Failed, Store
+from orchestrator.store.batch import size
+from orchestrator.store.transition import groups
 from tests.store import samples
 from tests.store.samples import AT, view_of
 from tests.store.statements import recording
@@ -105,6 +107,13 @@ def test_a_decision_holds_only_for_the_version_that_it_saw(store: Store) -> None
     assert [event.id for event in store.history(view.execution.id)] == [1, 2, 3]
 
 
+def test_so_does_a_decision_that_touches_no_frame(store: Store) -> None:
+    view = samples.started(store)
+    assert store.commit([samples.moving(view, updated=())]) == [Committed()]
+    (outcome,) = store.commit([samples.moving(view, updated=())])
+    assert isinstance(outcome, Stale)
+
+
 def test_repeating_a_commit_blindly_changes_nothing(store: Store) -> None:
     decision = samples.moving(samples.started(store))
     assert store.commit([decision]) == [Committed()]
@@ -179,8 +188,13 @@ def test_groups_are_bounded_by_number_and_by_size(database_url: str) -> None:
     begun = [samples.beginning(value="x" * 900) for _ in range(10)]
     assert all(answer.created for answer in store.start(begun))
     views = store.read([(one.execution.id, "") for one in begun]).values()
-    assert store.commit([samples.moving(view) for view in views]) == [Committed()] * 10
+    decisions = [samples.moving(view) for view in views]
+    assert store.commit(decisions) == [Committed()] * 10
     store.dispose()
+    by_number = groups(decisions, Limits(group_transitions=3))
+    assert [len(group) for group in by_number] == [3, 3, 3, 1]
+    by_size = groups(begun, Limits(group_bytes=5_000))
+    assert max(len(group) for group in by_size) == 5_000 // size(begun[0])
 
 
 def test_an_execution_that_ends_leaves_its_row_its_documents_and_its_history(store: Store) -> None:
