@@ -24,6 +24,8 @@ UNSEEN: Final = (
     "tests/store/test_claims.py::test_a_claim_between_decision_and_commit_makes_the_decision_stale",
 )
 
+BY_ID: Final = 'SELECT rows.* FROM {rows}"\n        " JOIN executions ON executions.id = rows.at_id'
+BY_VERSION: Final = BY_ID + " AND executions.version = rows.seen_version"
 VERSION: Final = "if versions.get(decision.execution.id) == decision.seen_version"
 UNGUARDED: Final = (
     "    (frames.c.{0} == frames.c.{0}) | frames.c.{0}.is_(None)"
@@ -54,9 +56,16 @@ OF_THE_STORE: Final[tuple[Mutant, ...]] = (
     mutant(
         "a statement moves executions only from the version seen",
         STATEMENT,
-        "AND executions.version = rows.seen_version",
-        "AND rows.seen_version > 0",
+        "moved AS (" + BY_VERSION,
+        "moved AS (" + BY_ID,
         TRANSITIONS + "test_so_does_a_decision_that_touches_no_frame",
+    ),
+    mutant(
+        "a statement of calls holds executions only at the version seen",
+        STATEMENT,
+        "held AS (" + BY_VERSION,
+        "held AS (" + BY_ID,
+        "tests/store/test_calls.py::test_a_refusal_that_was_decided_on_what_has_moved_on_is_stale",
     ),
     *(
         Mutant(
@@ -81,8 +90,8 @@ OF_THE_STORE: Final[tuple[Mutant, ...]] = (
     mutant(
         "one statement counts the rows that it has met",
         STATEMENT,
-        'answer = f", 1 / ({whole})::int" if whole else ""',
-        'answer = ""',
+        'answer = f"1 / ({whole})::int" if whole else "1"',
+        'answer = "1"',
         UNSEEN[0],
     ),
     mutant(
