@@ -106,7 +106,7 @@ class Engine:
         self._limits = limits
         self._scope = scope or Scope()
         self._surroundings = surroundings or Surroundings()
-        self._revisions = Revisions(store, limits)
+        self._revisions = Revisions(store, limits, self._surroundings.parse)
         self._results: Group[Arrival, Handled] = Group(self._handle, limits.group_transitions)
         self._starts: Group[Start, Started] = Group(self.start_many, limits.group_transitions)
         self._unknown: dict[Event, Prepared] = {}
