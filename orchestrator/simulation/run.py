@@ -167,7 +167,7 @@ class _Bench:
             observer=observer,
             limits=limits,
             lives=Lives(),
-            beating=chance.happens(0.25),
+            beating=chance.happens(0.2),
             parse=lru_cache(maxsize=None)(definition.parse),
             wake=schedulers.wake,
         )
@@ -197,6 +197,7 @@ class _Run:
     def __init__(self, world: World, deployment: Deployment, schedulers: Schedulers) -> None:
         self._world = world
         self._observer = deployment.observer
+        self._parse = deployment.parse
         self._doors = Doors(world)
         self._workers: dict[Process, Worker] = {}
         self._cases: dict[str, Case] = {}
@@ -236,7 +237,7 @@ class _Run:
         return Process(self._world, f"worker {number}", make)
 
     def _plan(self, name: str, case: Case) -> None:
-        parsed = definition.parse(case.text, case.limits)
+        parsed = self._parse(case.text, case.limits)
         if parsed.machine is None:
             self._world.blame(f"no machine: {parsed.findings[0]}: {case.text}")
             return

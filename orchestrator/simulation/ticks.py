@@ -18,7 +18,7 @@ from orchestrator.store import StoreUnavailable, WorkerKind
 
 DUE_BATCH: Final = 200
 SWEEP_BATCH: Final = 500
-PAUSE_SECONDS: Final = 12.0
+PAUSE_SECONDS: Final = 16.0
 
 
 class Ticks:
