@@ -7,6 +7,7 @@ import importlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -34,6 +35,7 @@ from orchestrator.engine import (
 )
 from orchestrator.evaluation import Evaluator
 from orchestrator.execution.frame import Scope
+from orchestrator.outage import Outage
 from orchestrator.service import Orchestrator
 from orchestrator.settings import Settings, WrongSetting
 from orchestrator.store import (
@@ -196,18 +198,16 @@ def run_scheduler(settings: Settings) -> None:
 
 def _reached(store: Store, stopping: threading.Event) -> bool:
     """Wait for a database that is away; False if the process is to end before it is there."""
-    away = False
+    outage = Outage()
     while not stopping.is_set():
+        asked_at = time.monotonic()
         try:
             store.check()
         except StoreUnavailable as reason:
-            if not away:
-                log.warning("the database is away, trying again", reason=str(reason))
-            away = True
+            outage.failed(reason)
             stopping.wait(AWAY_SECONDS)
         else:
-            if away:
-                log.warning("the database is back")
+            outage.passed(asked_at)
             return True
     return False
 

@@ -34,6 +34,7 @@ from orchestrator.engine import (
 )
 from orchestrator.execution.events import DeadlinePassed, MomentDue
 from orchestrator.liveness import BEATS_TRUSTED_SECONDS, Patience, Pulse, process_name
+from orchestrator.outage import Outage
 from orchestrator.store import Report, Share, Store, StoreUnavailable, WorkerKind
 
 log = structlog.get_logger(__name__)
@@ -199,14 +200,14 @@ class _Guard:
 
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
-        self._lock = threading.Lock()
-        self._away = False
+        self._outage = Outage()
 
     def run(self, name: str, tick: Callable[[], bool | None]) -> None:
         """Run a tick; whatever it raises, the next one goes on.
 
         A tick that returns False has asked the database nothing: it cannot tell that it is back.
         """
+        began = time.monotonic()
         try:
             asked = tick() is not False
         except StoreUnavailable as reason:
@@ -214,20 +215,13 @@ class _Guard:
         except Exception:  # a message loop: logged, and the next tick goes on
             log.exception("a tick failed", tick=name)
         else:
-            if asked and self._turns(away=False):
-                log.warning("the database is back")
+            if asked:
+                self._outage.passed(began)
 
     def failed(self, reason: StoreUnavailable) -> None:
         """Note that the database was away: nobody is called lost for a while."""
         self._patience.renew()
-        if self._turns(away=True):
-            log.warning("the database is away, trying again", reason=str(reason))
-
-    def _turns(self, *, away: bool) -> bool:
-        """Note how it is; whether it was otherwise."""
-        with self._lock:
-            before, self._away = self._away, away
-        return before is not away
+        self._outage.failed(reason)
 
 
 class _Heard:
@@ -321,11 +315,16 @@ class Scheduler:
         self._deaf = self.store.listen(self._hear)
         self._ticks.start()
 
-    def _announce(self) -> None:
-        """Announce once what schedulers serve; a database that is away is asked again."""
-        if not self._announced:
-            self._starts.announce()
-            self._announced = True
+    def _announce(self) -> bool:
+        """Announce once what schedulers serve; a database that is away is asked again.
+
+        Returns False when nothing was asked.
+        """
+        if self._announced:
+            return False
+        self._starts.announce()
+        self._announced = True
+        return True
 
     def poke(self, at: datetime) -> None:
         """Look at once whether something is due: this process has set a moment."""

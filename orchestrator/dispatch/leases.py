@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from orchestrator.dispatch.outage import Outage
+from orchestrator.outage import Outage
 from orchestrator.store import Claim, Store, StoreUnavailable
 
 log = structlog.get_logger(__name__)
@@ -108,7 +108,7 @@ class Leases:
             try:
                 self._renew()
             except StoreUnavailable as away:
-                self._outage.began(away)
+                self._outage.failed(away)
                 pause = min(self._pause_seconds, OUTAGE_SECONDS)
             except Exception:  # a message loop: without it all leases of the process would lapse
                 log.exception("leases could not be renewed")
@@ -142,8 +142,9 @@ class Leases:
             running = [held for held in self._held.values() if held.since <= old_enough]
         if not running:
             return
+        asked_at = time.monotonic()
         lost = self._store.renew(self._worker, [held.claim for held in running])
-        self._outage.ended()
+        self._outage.passed(asked_at)
         for held in running:
             if held.claim in lost and not held.lost.is_set():
                 log.warning(

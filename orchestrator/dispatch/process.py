@@ -9,11 +9,11 @@ from typing import Final, Protocol
 
 from orchestrator.dispatch.company import Company
 from orchestrator.dispatch.leases import Leases
-from orchestrator.dispatch.outage import Outage
 from orchestrator.dispatch.serving import Serving
 from orchestrator.dispatch.slot import Desk, Slice, claims_of
 from orchestrator.engine import Bell, Engine
 from orchestrator.liveness import Pulse, process_name
+from orchestrator.outage import Outage
 from orchestrator.settings import Settings
 from orchestrator.store import Claim, Report, Store, WorkerKind
 
@@ -85,7 +85,7 @@ class Process:
             slice=Slice(settings.slice_seconds, settings.slice_tasks),
             draining=draining,
         )
-        self.pulse = Pulse(parts.store, worker, self._report, self.outage.began)
+        self.pulse = Pulse(parts.store, worker, self._report, self.outage.failed)
 
     def end(self) -> None:
         """End in order: nothing is held any more."""

@@ -17,7 +17,6 @@ import structlog
 from orchestrator import crashpoint
 from orchestrator.dispatch.company import LONELY, OTHERS, Company, Welcome
 from orchestrator.dispatch.leases import Leases
-from orchestrator.dispatch.outage import Outage
 from orchestrator.dispatch.serving import Serving
 from orchestrator.engine import Arrival, Bell, Claimant, Engine, Group, Handled
 from orchestrator.engine import Outcome as Verdict
@@ -25,6 +24,7 @@ from orchestrator.execution.decision import View
 from orchestrator.execution.events import TaskFailed, TaskSucceeded
 from orchestrator.execution.payload import Payload
 from orchestrator.handlers import Failed, Outcome, Returned, TaskContext
+from orchestrator.outage import Outage
 from orchestrator.store import Claim, Store, StoreUnavailable
 
 log = structlog.get_logger(__name__)
@@ -177,12 +177,13 @@ class Slot:
     def _claim(self, queue: str) -> Claim | None:
         if self._desk.draining():
             return None
+        asked_at = time.monotonic()
         try:
             claim = self._desk.claims.do((queue, self._serving))
         except StoreUnavailable as away:
-            self._desk.outage.began(away)
+            self._desk.outage.failed(away)
             return None
-        self._desk.outage.ended()
+        self._desk.outage.passed(asked_at)
         return self._kept(claim)
 
     def _kept(self, claim: Claim | None) -> Claim | None:
@@ -192,7 +193,7 @@ class Slot:
         try:
             self._desk.store.release(self._desk.worker, [claim])
         except StoreUnavailable as away:  # its lease will lapse
-            self._desk.outage.began(away)
+            self._desk.outage.failed(away)
         self._desk.company.left(claim)
         self._desk.bell.ring({self._serving.handler(claim.resource).queue: 1})
         return None
@@ -220,7 +221,7 @@ class Slot:
         try:
             return self._desk.store.heartbeat(claim, progress)
         except StoreUnavailable as away:
-            self._desk.outage.began(away)
+            self._desk.outage.failed(away)
             return True  # the lease will tell
 
     def _hand_in(self, arrival: Arrival) -> Handled:
@@ -228,12 +229,13 @@ class Slot:
         pause_seconds = FIRST_PAUSE_SECONDS
         failures = 0
         while True:
+            asked_at = time.monotonic()
             try:
                 handled = self._desk.engine.hand_in(arrival)
             except StoreUnavailable as away:
-                self._desk.outage.began(away)
+                self._desk.outage.failed(away)
             else:
-                self._desk.outage.ended()
+                self._desk.outage.passed(asked_at)
                 failures += handled.outcome is Verdict.FAILED
                 if handled.outcome is not Verdict.FAILED or _given_up(handled, failures):
                     return handled

@@ -10,9 +10,9 @@ from typing import Final
 
 import structlog
 
-from orchestrator.dispatch.outage import Outage
 from orchestrator.dispatch.serving import Serving
 from orchestrator.engine import Bell
+from orchestrator.outage import Outage
 from orchestrator.store import ReadyQueue, Store, StoreUnavailable
 
 log = structlog.get_logger(__name__)
@@ -69,15 +69,16 @@ class Watch:
 
     def look(self) -> None:
         """Announce if it is time, then ring for tasks that wait while slots are free."""
+        asked_at = time.monotonic()
         serving = self._serving()
         if time.monotonic() - self._announced_at >= ANNOUNCE_SECONDS:
             self._store.announce(self._worker, serving.announcements())
             self._announced_at = time.monotonic()
-            self._outage.ended()
+            self._outage.passed(asked_at)
         free = self._free_slots()
         if free > 0:
             waiting = self._store.ready(self._grace_seconds)
-            self._outage.ended()
+            self._outage.passed(asked_at)
             ready = {
                 one.queue: min(one.rows, free) for one in waiting if one.queue in serving.queues
             }
@@ -119,7 +120,7 @@ class Watch:
             try:
                 self.look()
             except StoreUnavailable as away:
-                self._outage.began(away)
+                self._outage.failed(away)
             except Exception:  # a message loop: logged, and the next look goes on
                 log.exception("a worker could not look for its tasks")
             self._stopping.wait(LOOK_SECONDS)

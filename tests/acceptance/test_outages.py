@@ -62,7 +62,7 @@ def test_orders_survive_a_broker_and_a_database_that_go_away_and_come_back(
             assert member.runs
             assert member.starts == 1
         scheduler = made.members[-1].log
-        assert scheduler.count("the database is away, trying again") == 1
+        assert scheduler.count("the database is away; trying again") == 1
         assert scheduler.count("the database is back") == 1
         for worker, processes in zip(made.members[:2], (3, 1), strict=True):
             assert 1 <= worker.log.count("the database is away; trying again") <= processes

@@ -12,12 +12,12 @@ from structlog.testing import capture_logs
 
 from orchestrator.dispatch import watch
 from orchestrator.dispatch.local import QUEUE
-from orchestrator.dispatch.outage import Outage
 from orchestrator.dispatch.serving import Served, Serving
 from orchestrator.dispatch.watch import Watch
 from orchestrator.engine import Silence
 from orchestrator.execution.payload import Payload
 from orchestrator.handlers import Returned, TaskContext
+from orchestrator.outage import Outage
 from orchestrator.store import Announcement, Store
 from tests.dispatch.test_local_worker import House
 from tests.store import samples

@@ -17,12 +17,12 @@ from structlog.testing import capture_logs
 from orchestrator import main
 from orchestrator.asl.document import Json
 from orchestrator.dispatch.local import QUEUE, LocalBell, LocalWorker
-from orchestrator.dispatch.outage import Outage
 from orchestrator.dispatch.serving import registered_on
 from orchestrator.dispatch.watch import Watch
 from orchestrator.engine import Arrival, Handled, Silence
 from orchestrator.execution.frame import Execution, ExecutionStatus
 from orchestrator.handlers import TaskCancelled, TaskContext, TaskError, handler
+from orchestrator.outage import Outage
 from orchestrator.settings import Settings
 from orchestrator.store import StoreUnavailable
 from tests.workers.deployment import until

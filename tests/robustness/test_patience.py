@@ -72,6 +72,19 @@ def test_the_dead_keep_their_claims_until_all_others_could_be_heard_of_again(
     life.end()
 
 
+def test_a_tick_that_asked_nothing_does_not_tell_that_the_database_is_back(pump: Pump) -> None:
+    ticks = Scheduler(pump.store, pump.engine, Silence(), 0.1, 0.1)
+    said: list[list[str]] = []
+    for _ in range(2):  # the first announcement asks the database, the second has nothing to say
+        with capture_logs() as logs:
+            ticks._guard.failed(StoreUnavailable("away"))  # noqa: SLF001 - what no one else shows
+            time.sleep(0.001)
+            ticks._guard.run("announcement", ticks._announce)  # noqa: SLF001
+        said.append([log["event"] for log in logs])
+    away = "the database is away; trying again until it is back"
+    assert said == [[away, "the database is back"], [away]]
+
+
 def test_trouble_in_any_tick_or_beat_makes_a_scheduler_patient_again(pump: Pump) -> None:
     ticks = Scheduler(pump.store, pump.engine, Silence(), 0.1, 0.1)
     time.sleep(0.2)
@@ -80,7 +93,7 @@ def test_trouble_in_any_tick_or_beat_makes_a_scheduler_patient_again(pump: Pump)
         for _ in range(3):
             ticks._guard.failed(StoreUnavailable("away"))  # noqa: SLF001
     assert ticks._lost.patience.lasts(0.1)  # noqa: SLF001
-    assert [log["event"] for log in logs] == ["the database is away, trying again"]
+    assert [log["event"] for log in logs] == ["the database is away; trying again until it is back"]
 
 
 def test_a_process_that_cannot_say_that_it_lives_goes_on_and_says_it_later(
