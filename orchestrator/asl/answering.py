@@ -13,6 +13,7 @@ from orchestrator.asl.states import (
     Await,
     Branch,
     Choice,
+    Compensate,
     Fail,
     Map,
     Parallel,
@@ -116,7 +117,7 @@ def targets(machine: Machine, state: State) -> Iterator[str]:
     """Yield the states to which a state may lead, its end aside."""
     following: list[str | None] = []
     match state:
-        case Task() | Pass() | Wait():
+        case Task() | Pass() | Wait() | Compensate():
             following.append(state.next)
         case Choice():
             following += [state.default, *(rule.next for rule in state.rules)]

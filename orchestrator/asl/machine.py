@@ -12,6 +12,7 @@ from orchestrator.asl.states import (
     Await,
     Branch,
     Choice,
+    Compensate,
     Fail,
     Map,
     Parallel,
@@ -49,6 +50,8 @@ class Machine:
     assigns: bool = field(init=False)
     exits: bool = field(init=False)
     """Whether some state has effects of its exit."""
+    undoes: bool = field(init=False)
+    """Whether some state has work that can be undone."""
     _scopes: Mapping[str, Branch] = field(init=False, repr=False, compare=False)
     _around: Mapping[str, str | None] = field(init=False, repr=False, compare=False)
     _effects: Mapping[str, Effect] = field(init=False, repr=False, compare=False)
@@ -70,6 +73,11 @@ class Machine:
         object.__setattr__(self, "_effects", found)
         exits = any(isinstance(state, Await) and state.on_exit for state in every)
         object.__setattr__(self, "exits", exits)
+        undoes = any(
+            isinstance(state, Task | Parallel | Map) and state.compensate is not None
+            for state in every
+        ) or any(isinstance(state, Task | Map) and state.adopts for state in every)
+        object.__setattr__(self, "undoes", undoes)
         needs = any(one.reads_execution_input for state in every for one in readings(state))
         needs = needs or any(one.reads_execution_input for one in readings_on(self.on))
         object.__setattr__(self, "needs_execution_input", needs)
@@ -103,7 +111,7 @@ class Machine:
         return self._around[name]
 
     def effect(self, pointer: str) -> Effect:
-        """Return the effect that stands at a place of the definition."""
+        """Return the effect or the compensation that stands at a place of the definition."""
         return self._effects[pointer]
 
 
@@ -114,12 +122,14 @@ def branches_of(state: State) -> tuple[Branch, ...]:
             return state.branches
         case Map():
             return (state.processor,)
-        case Task() | Pass() | Choice() | Wait() | Await() | Succeed() | Fail():
+        case Task() | Pass() | Choice() | Wait() | Await() | Compensate() | Succeed() | Fail():
             return ()
 
 
 def effects_of(state: State) -> Iterator[Effect]:
-    """Yield the effects of a state."""
+    """Yield the effects of a state, and its compensation."""
+    if isinstance(state, Task | Parallel | Map) and state.compensate is not None:
+        yield state.compensate
     match state:
         case Await():
             yield from state.on_enter
@@ -129,7 +139,7 @@ def effects_of(state: State) -> Iterator[Effect]:
                 yield from one.effects
         case Parallel() | Map():
             yield from effects_on(state.on)
-        case Task() | Pass() | Choice() | Wait() | Succeed() | Fail():
+        case Task() | Pass() | Choice() | Wait() | Compensate() | Succeed() | Fail():
             return
 
 

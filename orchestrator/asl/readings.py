@@ -15,6 +15,7 @@ from orchestrator.asl.retries import Catcher
 from orchestrator.asl.states import (
     Await,
     Choice,
+    Compensate,
     Fail,
     Map,
     Parallel,
@@ -68,13 +69,17 @@ def _holders(state: State) -> Iterable[_Holder]:
             effects += [*state.on_enter, *state.on_exit]
             return (state, *_reactions(state.on), *moments, *effects)
         case Parallel() | Map():
-            return (state, *state.catch, *_reactions(state.on))
+            return (state, *state.catch, *_reactions(state.on), *_compensation(state))
         case Succeed() | Fail():
             return (state, *_reactions(state.on))
         case Task():
-            return (state, *state.catch)
-        case Pass() | Wait():
+            return (state, *state.catch, *_compensation(state))
+        case Pass() | Wait() | Compensate():
             return (state,)
+
+
+def _compensation(state: Task | Parallel | Map) -> Iterable[Effect]:
+    return () if state.compensate is None else (state.compensate,)
 
 
 def _reactions(on: On) -> Iterator[Reaction | Effect]:

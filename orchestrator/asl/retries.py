@@ -33,7 +33,8 @@ WHOLE = compile_reference_path("$")
 class Catcher:
     """One entry of a state's Catch; `result_path` None drops the error output.
 
-    `output` is what JSONata makes of it instead, None: nothing else.
+    `output` is what JSONata makes of it instead, None: nothing else. `compensate` tells whether
+    what the failed state has done is undone first.
     """
 
     error_equals: tuple[str, ...]
@@ -42,6 +43,7 @@ class Catcher:
     output: QueryTemplate | None = None
     assign: Template | QueryTemplate | None = None
     comment: str | None = None
+    compensate: bool = False
 
 
 def delay_seconds(retrier: Retrier, n: int, draw: Draw) -> float:

@@ -54,7 +54,18 @@ from orchestrator.asl.schema_parts import (
 from orchestrator.asl.states.fields import JSONATA, JSONPATH
 from orchestrator.asl.states.map import MOST_LABEL_CHARACTERS
 
-_TYPES = ("Task", "Wait", "Await", "Pass", "Succeed", "Fail", "Choice", "Parallel", "Map")
+_TYPES = (
+    "Task",
+    "Wait",
+    "Await",
+    "Compensate",
+    "Pass",
+    "Succeed",
+    "Fail",
+    "Choice",
+    "Parallel",
+    "Map",
+)
 _FORKS = ("Parallel", "Map")
 
 
@@ -115,6 +126,7 @@ def _types(prefix: str, language: Language, kinds: Iterable[str]) -> dict[str, J
         "Task": _task,
         "Wait": _wait,
         "Await": _await,
+        "Compensate": _compensate,
         "Pass": _pass,
         "Succeed": _succeed,
         "Fail": _fail,
@@ -216,12 +228,26 @@ def _task(language: Language) -> Json:
         "HeartbeatSeconds": number(language, integer(1)),
         "Credentials": object_of({"RoleArn": {}}, "RoleArn") if language.queries else credentials,
         **language.field({"TimeoutSecondsPath": PATH, "HeartbeatSecondsPath": PATH}, {}),
+        **_adopting(language),
+        "CompensateUnknown": BOOLEAN,
+        "Pivot": BOOLEAN,
     }
+    starts: Json = {"properties": {"Resource": {"type": "string", "pattern": _STARTS}}}
     pairs: list[Json] = [
         not_both("TimeoutSeconds", "TimeoutSecondsPath"),
         not_both("HeartbeatSeconds", "HeartbeatSecondsPath"),
+        {**_IF_ADOPTING, "then": starts},
     ]
-    return {**_working(language, properties, "Resource"), "allOf": pairs}
+    return {
+        **_working(language, properties, "Resource"),
+        "allOf": pairs,
+        "dependentSchemas": {
+            "CompensateUnknown": {
+                "required": ["Compensate"],
+                "properties": {"Compensate": {"type": "object"}},
+            }
+        },
+    }
 
 
 def _wait(language: Language) -> Json:
@@ -251,6 +277,36 @@ def _await(language: Language) -> Json:
         "OnExit": _on(language, "effects"),
     }
     return _typed(language, properties)
+
+
+def _compensate(language: Language) -> Json:
+    end: Json = {"required": ["End"], "properties": {"End": {"const": True}}}
+    flow: dict[str, Json] = {"Next": STRING, "End": BOOLEAN}
+    return {**_typed(language, flow), "oneOf": [{"required": ["Next"]}, end]}
+
+
+_STARTS = r"^arn:aws:states:::(states|aws-sdk:sfn):startExecution\.sync(:2)?$"
+"""What starts an execution and waits for it."""
+
+_IF_ADOPTING: dict[str, Json] = {
+    "if": {"required": ["Compensate"], "properties": {"Compensate": {"const": True}}}
+}
+
+
+def _distributed(name: str) -> Json:
+    mode: Json = {"required": ["Mode"], "properties": {"Mode": {"const": "DISTRIBUTED"}}}
+    config: Json = {"required": ["ProcessorConfig"], "properties": {"ProcessorConfig": mode}}
+    return {"required": [name], "properties": {name: config}}
+
+
+def _undoing(language: Language) -> dict[str, Json]:
+    return {"Compensate": _on(language, "effect")}
+
+
+def _adopting(language: Language) -> dict[str, Json]:
+    """Return a Compensate that is true where a state waits for child executions."""
+    effect = _on(language, "effect")
+    return {"Compensate": {"if": {"type": "boolean"}, "then": {"const": True}, "else": effect}}
 
 
 def _pass(language: Language) -> Json:
@@ -290,7 +346,11 @@ def _choice(language: Language) -> Json:
 
 def _parallel(language: Language) -> Json:
     branch = "branch" if language.default == JSONPATH else "queryBranch"
-    properties = {"Branches": array(branch, filled=True), "On": _on(language, "on")}
+    properties = {
+        "Branches": array(branch, filled=True),
+        "On": _on(language, "on"),
+        **_undoing(language),
+    }
     return _working(language, properties, "Branches")
 
 
@@ -314,6 +374,7 @@ def _map(language: Language) -> Json:
         ),
         "Label": {"type": "string", "minLength": 1, "maxLength": MOST_LABEL_CHARACTERS},
         "On": _on(language, "on"),
+        **_adopting(language),
         "ItemReader": item_reader(language),
         "ItemBatcher": item_batcher(language),
         "ResultWriter": result_writer(language),
@@ -322,5 +383,9 @@ def _map(language: Language) -> Json:
         exactly_one(("ItemProcessor", "Iterator")),
         not_both("ItemSelector", "Parameters"),
         *(not_both(bound, f"{bound}Path") for bound in bounds),
+        {
+            **_IF_ADOPTING,
+            "then": {"anyOf": [_distributed("ItemProcessor"), _distributed("Iterator")]},
+        },
     ]
     return {**_working(language, properties), "allOf": pairs}

@@ -177,6 +177,7 @@ def catcher(language: Language) -> Json:
             "Next": STRING,
             **language.field({"ResultPath": PATH_OR_NULL}, {"Output": {}}),
             **assign(language),
+            "Compensate": BOOLEAN,
             "Comment": STRING,
         },
         "ErrorEquals",

@@ -6,6 +6,7 @@ from orchestrator.asl.errors import StateFailure
 from orchestrator.asl.states import (
     Await,
     Choice,
+    Compensate,
     Fail,
     Map,
     Parallel,
@@ -23,6 +24,7 @@ from orchestrator.execution.payload import Payload
 from orchestrator.execution.states import (
     await_,
     choice,
+    compensate,
     fail,
     parallel,
     pass_,
@@ -88,6 +90,8 @@ def work(transition: Transition, thread: Thread) -> None:  # noqa: C901  # a lin
                 wait.enter(transition, thread, state)
             case Await():
                 await_.enter(transition, thread, state)
+            case Compensate():
+                compensate.enter(transition, thread, state)
             case Succeed():
                 succeed.enter(transition, thread, state)
             case Fail():

@@ -21,6 +21,7 @@ RESOURCE = "INVALID_RESOURCE"
 LABEL = "INVALID_LABEL_NAME"
 REQUIRED = "These fields are required: "
 ONE_OF = "should have one of these values: "
+TYPES = "Task, Wait, Await, Compensate, Pass, Succeed, Fail, Choice, Parallel, Map"
 NOT_A_PATH = "must be a valid JSONPath or a valid intrinsic function call"
 LABEL_WORDS = (
     "Label must have 1 to 40 characters, none of them a blank, a control character or one of"
@@ -184,9 +185,9 @@ WORDS: list[tuple[str, Json, str, str, str]] = [
     ("no type", without(PASS, "Type"), SCHEMA, REQUIRED + "[Type]", ""),
     (
         "an unknown type",
-        {"Type": "Compensate", "End": True},
+        {"Type": "Loop", "End": True},
         SCHEMA,
-        f"The field 'Type' {ONE_OF}[Task, Wait, Await, Pass, Succeed, Fail, Choice, Parallel, Map]",
+        f"The field 'Type' {ONE_OF}[{TYPES}]",
         "/Type",
     ),
     ("an unknown field", changed(PASS, OnExit=[]), SCHEMA, "Field 'OnExit' is not supported", ""),
@@ -326,9 +327,9 @@ WORDS: list[tuple[str, Json, str, str, str]] = [
     ),
     (
         "an unknown field of a Catcher",
-        catcher(Compensate=True),
+        catcher(Undo=True),
         SCHEMA,
-        "Field 'Compensate' is not supported",
+        "Field 'Undo' is not supported",
         "/Catch/0",
     ),
     ("Output in a Catcher", catcher(Output={}), SCHEMA, OTHER_LANGUAGE, "/Catch/0"),

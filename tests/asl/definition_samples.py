@@ -238,8 +238,54 @@ QUERY_AWAIT: Object = {
         {"Timestamp": "{% $states.input.t %}", "Next": "Done"},
     ],
 }
+COMPENSATE: Object = {"Type": "Compensate", "Comment": "undo it all", "Next": "Done"}
+COMPENSATED: Object = {
+    "Type": "Task",
+    "Resource": "celery:inventory.reserve",
+    "Compensate": {
+        "Comment": "everything a compensation may have",
+        "Resource": "celery:inventory.release",
+        "Parameters": {"reservation.$": "$.result.id", "order.$": "$.input.order"},
+        "Retry": [{"ErrorEquals": ["States.ALL"], "MaxAttempts": 2}],
+        "TimeoutSeconds": 60,
+        "HeartbeatSeconds": 10,
+    },
+    "CompensateUnknown": True,
+    "Pivot": False,
+    "Catch": [{"ErrorEquals": ["States.ALL"], "Compensate": True, "Next": "Done"}],
+    "Next": "Done",
+}
+QUERY_COMPENSATED: Object = {
+    "Type": "Task",
+    "QueryLanguage": "JSONata",
+    "Resource": "celery:inventory.reserve",
+    "Compensate": {
+        "Resource": "celery:inventory.release",
+        "Arguments": {"id": "{% $states.result.id %}", "of": "{% $states.input.order %}"},
+    },
+    "Pivot": True,
+    "Catch": [{"ErrorEquals": ["States.ALL"], "Compensate": True, "Next": "Done"}],
+    "End": True,
+}
+ADOPTING: Object = {
+    "Type": "Task",
+    "Resource": "arn:aws:states:::states:startExecution.sync:2",
+    "Parameters": {"StateMachineArn": "trip"},
+    "Compensate": True,
+    "End": True,
+}
+SAGAS: dict[str, Object] = {
+    "Compensate": COMPENSATE,
+    "Task with Compensate": COMPENSATED,
+    "Task of JSONata with Compensate": QUERY_COMPENSATED,
+    "Task that adopts": ADOPTING,
+    "Parallel with Compensate": {**PARALLEL, "Compensate": {"Resource": "celery:undo"}},
+    "Map with Compensate": {**MAP, "Compensate": {"Resource": "celery:undo"}},
+    "Map that adopts": {**DISTRIBUTED, "Compensate": True},
+}
 
 ALL: dict[str, Object] = {
+    **SAGAS,
     **QUERIES,
     "Await": AWAIT,
     "QueryAwait": QUERY_AWAIT,

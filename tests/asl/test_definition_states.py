@@ -5,12 +5,27 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.asl.document import Json
-from tests.asl import definition_faults, definition_fork_faults, definition_query_faults
+from tests.asl import (
+    definition_faults,
+    definition_fork_faults,
+    definition_query_faults,
+    definition_saga_faults,
+)
 from tests.asl.definition_faults import SCHEMA
 from tests.asl.definition_samples import errors, machine
 
-PLACES = definition_faults.PLACES + definition_fork_faults.PLACES + definition_query_faults.PLACES
-WORDS = definition_faults.WORDS + definition_fork_faults.WORDS + definition_query_faults.WORDS
+PLACES = (
+    definition_faults.PLACES
+    + definition_fork_faults.PLACES
+    + definition_query_faults.PLACES
+    + definition_saga_faults.PLACES
+)
+WORDS = (
+    definition_faults.WORDS
+    + definition_fork_faults.WORDS
+    + definition_query_faults.WORDS
+    + definition_saga_faults.WORDS
+)
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,11 @@ UNSEEN = {
     "an error where there is none",
     "a duration that is no expression",
     "a cause that is no expression",
+    "a compensation that waits for an answer",
+    "a compensation with an error",
+    "a result for Arguments beside a compensation",
+    "a compensation of unknown resource",
+    "a pivot in a branch",
 }
 FAULTS: list[tuple[str, Json]] = [
     *((name, state) for name, state, _ in PLACES),
@@ -127,7 +132,7 @@ def test_it_knows_the_same_fields_of_each_type_as_the_parser() -> None:
         assert isinstance(properties, dict)
         known[kind] = set(properties)
     every = set().union(*known.values())
-    assert len(types) == 9
+    assert len(types) == 10
     for kind in types:
         for field in every:
             words = {message for _, message, _ in errors(machine({"Type": kind, field: None}))}

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from orchestrator.asl.states.await_ import After, Await, read_await
 from orchestrator.asl.states.branch import Branch
 from orchestrator.asl.states.choice import Choice, ChoiceRule, read_choice
+from orchestrator.asl.states.compensate import Compensate, read_compensate
 from orchestrator.asl.states.fail import Fail, read_fail
 from orchestrator.asl.states.fields import JSONATA, JSONPATH, Fields
 from orchestrator.asl.states.map import Map, read_map
@@ -22,7 +23,9 @@ from orchestrator.asl.states.succeed import Succeed, read_succeed
 from orchestrator.asl.states.task import Task, read_task
 from orchestrator.asl.states.wait import Wait, read_wait
 
-State: TypeAlias = Task | Pass | Choice | Wait | Await | Succeed | Fail | Parallel | Map
+State: TypeAlias = (
+    Task | Pass | Choice | Wait | Await | Compensate | Succeed | Fail | Parallel | Map
+)
 
 
 def read_branch(fields: Fields) -> Branch:
@@ -65,6 +68,7 @@ _READERS: Mapping[str, Callable[[str, Fields], State]] = MappingProxyType(
         "Task": read_task,
         "Wait": read_wait,
         "Await": read_await,
+        "Compensate": read_compensate,
         "Pass": read_pass,
         "Succeed": read_succeed,
         "Fail": read_fail,
@@ -81,6 +85,7 @@ __all__ = [
     "Branch",
     "Choice",
     "ChoiceRule",
+    "Compensate",
     "Fail",
     "Map",
     "Missing",

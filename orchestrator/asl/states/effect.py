@@ -1,4 +1,4 @@
-"""Effect: work that follows a transition and never holds it up."""
+"""Effect: work that follows a transition and never holds it up, or that undoes other work."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from orchestrator.asl.query_templates import QueryTemplate
 from orchestrator.asl.resources import Pattern, Resource
 from orchestrator.asl.retries import Retrier
 from orchestrator.asl.states.fields import Fields
-from orchestrator.asl.states.flow import read_arguments, read_retry
-from orchestrator.asl.states.task import read_resource
+from orchestrator.asl.states.flow import RESULT, read_arguments, read_retry
+from orchestrator.asl.states.resource import read_resource
 from orchestrator.asl.templates import Template
 
 MOST_EFFECTS = 20
@@ -32,7 +32,11 @@ PERSISTENT = (
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """An effect; without `parameters` it is given the data of its frame."""
+    """An effect, or a compensation.
+
+    Without `parameters` an effect is given the data of its frame, a compensation
+    `{"input": …, "result": …}`: the input and the result of what it undoes.
+    """
 
     pointer: str
     field: str
@@ -58,11 +62,22 @@ def read_effects(fields: Fields, name: str, field: str) -> tuple[Effect, ...]:
     return tuple(_effect(entry, f"{field}[{n}]") for n, entry in enumerate(entries))
 
 
-def _effect(entry: Fields, field: str) -> Effect:
+def read_undoing(entry: Fields, field: str) -> Effect:
+    """Read a compensation: an effect whose arguments may come from the result of what it undoes."""
+    said = "A compensation ends when its handler returns: it cannot wait for an answer"
+    return _effect(entry, field, said, RESULT)
+
+
+_NO_ANSWER = "An effect is waited for by nobody: it cannot wait for an answer"
+
+
+def _effect(
+    entry: Fields, field: str, no_answer: str = _NO_ANSWER, also: frozenset[str] = frozenset()
+) -> Effect:
     entry.allow(_FIELDS | {"Arguments" if entry.queries else "Parameters"})
     resource = read_resource(entry)
     if resource.pattern is not Pattern.REQUEST:
-        entry.wrong("Resource", "An effect is waited for by nobody: it cannot wait for an answer")
+        entry.wrong("Resource", no_answer)
     timeout = entry.integer("TimeoutSeconds", 1)
     heartbeat = entry.integer("HeartbeatSeconds", 1)
     if timeout is not None and heartbeat is not None and heartbeat >= timeout:
@@ -71,7 +86,7 @@ def _effect(entry: Fields, field: str) -> Effect:
         pointer=entry.pointer,
         field=field,
         resource=resource,
-        parameters=read_arguments(entry),
+        parameters=read_arguments(entry, also),
         retry=read_retry(entry) if "Retry" in entry else PERSISTENT,
         timeout_seconds=timeout,
         heartbeat_seconds=heartbeat,

@@ -23,7 +23,7 @@ RESULT = frozenset({"result"})
 """What `$states` holds for the Output and the Assign of a state that has worked."""
 
 _ERROR = frozenset({"errorOutput"})
-_CATCHER = frozenset({"ErrorEquals", "Next", "Assign", "Comment"})
+_CATCHER = frozenset({"ErrorEquals", "Next", "Assign", "Comment", "Compensate"})
 _RETRIER = frozenset(
     {
         "ErrorEquals",
@@ -47,9 +47,16 @@ def read_next(fields: Fields) -> str | None:
     return target
 
 
-def read_arguments(fields: Fields) -> Template | QueryTemplate | None:
-    """Read what work is given: Arguments in JSONata, Parameters in JSONPath."""
-    return fields.query_template("Arguments") if fields.queries else fields.template("Parameters")
+def read_arguments(
+    fields: Fields, also: frozenset[str] = frozenset()
+) -> Template | QueryTemplate | None:
+    """Read what work is given: Arguments in JSONata, Parameters in JSONPath.
+
+    `also` names what `$states` holds there beside input and context.
+    """
+    if fields.queries:
+        return fields.query_template("Arguments", also=also)
+    return fields.template("Parameters")
 
 
 def read_output(fields: Fields) -> QueryTemplate | None:
@@ -97,6 +104,7 @@ def _catcher(entry: Fields, field: str, *, last: bool) -> Catcher:
         output=entry.query_template("Output", f"{field}/Output", _ERROR) if entry.queries else None,
         assign=read_assign(entry, f"{field}/Assign", _ERROR),
         comment=entry.text("Comment"),
+        compensate=entry.flag("Compensate") is True,
     )
 
 

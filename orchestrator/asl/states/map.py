@@ -14,12 +14,14 @@ from orchestrator.asl.query_templates import QueryTemplate
 from orchestrator.asl.retries import Catcher, Retrier
 from orchestrator.asl.states.assign import Assign, read_assign
 from orchestrator.asl.states.branch import Branch, ReadBranch
+from orchestrator.asl.states.compensation import UNDOING, adopts, read_compensation
 from orchestrator.asl.states.distributed import (
     Part,
     check_item_batcher,
     check_item_reader,
     check_result_writer,
 )
+from orchestrator.asl.states.effect import Effect
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
 from orchestrator.asl.states.flow import (
     ASSIGN,
@@ -46,7 +48,9 @@ class Map:
 
     `parameters` is always None: the old field Parameters is read as `item_selector`.
     `max_concurrency` 0 means no limit. `unsupported` names the fields that were accepted and have
-    no effect (ItemReader, ItemBatcher, ResultWriter).
+    no effect (ItemReader, ItemBatcher, ResultWriter). `compensate` undoes all of it once it has
+    succeeded, None: its iterations are undone, at most `max_concurrency` at once. Where it
+    `adopts`, what its child executions have to undo is its own to undo.
     """
 
     name: str
@@ -78,6 +82,8 @@ class Map:
     output: QueryTemplate | None
     assign: Assign | None
     on: On
+    compensate: Effect | None
+    adopts: bool
 
 
 _UNSUPPORTED: Mapping[str, Callable[[Fields], Iterable[Part | None]]] = MappingProxyType(
@@ -92,6 +98,7 @@ _FIELDS = (
     | TRANSITION
     | TAKING
     | ASSIGN
+    | UNDOING
     | {
         "ItemProcessor",
         "Iterator",
@@ -162,6 +169,8 @@ def read_map(name: str, fields: Fields, read_branch: ReadBranch) -> Map:
         output=read_output(fields),
         assign=read_assign(fields, also=RESULT),
         on=read_on(fields),
+        compensate=read_compensation(fields, adopting=distributed),
+        adopts=distributed and adopts(fields),
     )
 
 

@@ -9,6 +9,8 @@ from orchestrator.asl.query_templates import QueryTemplate
 from orchestrator.asl.retries import Catcher, Retrier
 from orchestrator.asl.states.assign import Assign, read_assign
 from orchestrator.asl.states.branch import Branch, ReadBranch
+from orchestrator.asl.states.compensation import UNDOING, read_compensation
+from orchestrator.asl.states.effect import Effect
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
 from orchestrator.asl.states.flow import (
     ASSIGN,
@@ -31,7 +33,11 @@ from orchestrator.asl.templates import Template
 
 @dataclass(frozen=True, slots=True)
 class Parallel:
-    """A Parallel state; its result is the array of its branches' outputs, in their order."""
+    """A Parallel state; its result is the array of its branches' outputs, in their order.
+
+    `compensate` undoes all of it once it has succeeded, None: its branches are undone, side by
+    side.
+    """
 
     name: str
     pointer: str
@@ -49,9 +55,10 @@ class Parallel:
     output: QueryTemplate | None
     assign: Assign | None
     on: On
+    compensate: Effect | None
 
 
-_FIELDS = PLAIN | TRANSITION | TAKING | ASSIGN | {"Branches", "On"}
+_FIELDS = PLAIN | TRANSITION | TAKING | ASSIGN | UNDOING | {"Branches", "On"}
 _BRANCH = frozenset({"StartAt", "States", "Comment"})
 
 
@@ -80,4 +87,5 @@ def read_parallel(name: str, fields: Fields, read_branch: ReadBranch) -> Paralle
         output=read_output(fields),
         assign=read_assign(fields, also=RESULT),
         on=read_on(fields),
+        compensate=read_compensation(fields),
     )

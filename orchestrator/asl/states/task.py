@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.asl.diagnostics import Code
 from orchestrator.asl.paths import Path, ReferencePath
 from orchestrator.asl.query_templates import QueryTemplate
-from orchestrator.asl.resources import (
-    Kind,
-    Resource,
-    ResourceError,
-    is_well_formed,
-    parse_resource,
-)
+from orchestrator.asl.resources import Resource
 from orchestrator.asl.retries import Catcher, Retrier
 from orchestrator.asl.states.assign import Assign, read_assign
+from orchestrator.asl.states.compensation import UNDOING, adopts, read_compensation
+from orchestrator.asl.states.effect import Effect
 from orchestrator.asl.states.fields import ALL_OF_IT, WHOLE, Fields
 from orchestrator.asl.states.flow import (
     ASSIGN,
@@ -33,12 +28,18 @@ from orchestrator.asl.states.flow import (
     read_retry,
 )
 from orchestrator.asl.states.quantity import Quantity
+from orchestrator.asl.states.resource import read_resource
 from orchestrator.asl.templates import Template
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A Task state; `next` None ends its frame, a path None is JSON null."""
+    """A Task state; `next` None ends its frame, a path None is JSON null.
+
+    `compensate` undoes it, None: nothing does; with `compensate_unknown` also where nobody knows
+    whether it has happened. Where it `adopts`, what the execution that it has started has to undo
+    is its own to undo. After a `pivot` nothing is undone that was done before.
+    """
 
     name: str
     pointer: str
@@ -60,6 +61,10 @@ class Task:
     credentials: Template | QueryTemplate | None
     output: QueryTemplate | None
     assign: Assign | None
+    compensate: Effect | None
+    compensate_unknown: bool
+    adopts: bool
+    pivot: bool
 
 
 _FIELDS = (
@@ -67,13 +72,11 @@ _FIELDS = (
     | TRANSITION
     | TAKING
     | ASSIGN
+    | UNDOING
     | {"Resource", "TimeoutSeconds", "HeartbeatSeconds", "Credentials"}
+    | {"CompensateUnknown", "Pivot"}
 )
 _OF_PATHS = IN_AND_OUT | WORK | {"TimeoutSecondsPath", "HeartbeatSecondsPath"}
-
-
-_NOTHING = Resource(Kind.SERVICE, "", "", "", "")
-"""Stands for a Resource that was refused, in a state that nobody will see."""
 
 
 def read_task(name: str, fields: Fields) -> Task:
@@ -84,12 +87,13 @@ def read_task(name: str, fields: Fields) -> Task:
     timeout, heartbeat = fields.whole("TimeoutSeconds", 1), fields.whole("HeartbeatSeconds", 1)
     if isinstance(timeout, int) and isinstance(heartbeat, int) and heartbeat >= timeout:
         fields.wrong("HeartbeatSeconds", "HeartbeatSeconds must be smaller than TimeoutSeconds")
+    resource = read_resource(fields)
     return Task(
         name=name,
         pointer=fields.pointer,
         comment=fields.text("Comment"),
         query_language=fields.language,
-        resource=read_resource(fields),
+        resource=resource,
         next=read_next(fields),
         input_path=fields.path("InputPath", WHOLE),
         output_path=fields.path("OutputPath", WHOLE),
@@ -105,45 +109,27 @@ def read_task(name: str, fields: Fields) -> Task:
         credentials=_credentials(fields),
         output=read_output(fields),
         assign=read_assign(fields, also=RESULT),
+        compensate=read_compensation(fields, adopting=resource.waits_for_execution),
+        compensate_unknown=_compensate_unknown(fields),
+        adopts=resource.waits_for_execution and adopts(fields),
+        pivot=_pivot(fields),
     )
 
 
-def read_resource(fields: Fields) -> Resource:
-    """Read Resource."""
-    fields.require("Resource")
-    text = fields.text("Resource")
-    if text is None:
-        return _NOTHING
-    try:
-        resource = parse_resource(text)
-    except ResourceError as error:
-        fields.findings.error(Code.INVALID_RESOURCE, str(error), fields.at("Resource"))
-        return _NOTHING
-    if not is_well_formed(resource):
-        fields.findings.warn(
-            Code.INVALID_RESOURCE,
-            "Value is not a valid resource ARN: the handler of just this name is called",
-            fields.at("Resource"),
-        )
-    _check_parameters(fields, resource)
-    return resource
+def _compensate_unknown(fields: Fields) -> bool:
+    if "CompensateUnknown" in fields and not isinstance(fields.value.get("Compensate"), dict):
+        fields.wrong("CompensateUnknown", "There is no Compensate that says how to undo the Task")
+    return fields.flag("CompensateUnknown") is True
 
 
-_NEEDED = {
-    "arn:aws:states:::lambda:invoke": "FunctionName",
-    "arn:aws:states:::states:startExecution": "StateMachineArn",
-}
-"""What these services cannot do without in their Parameters."""
+_TOP_LEVEL_DEPTH = 2
+"""Slashes of the pointer `/States/NAME`."""
 
 
-def _check_parameters(fields: Fields, resource: Resource) -> None:
-    field = "Arguments" if fields.queries else "Parameters"
-    needed = _NEEDED.get(resource.name)
-    parameters = fields.value.get(field)
-    if needed is None or not isinstance(parameters, dict):
-        return
-    if needed not in parameters and f"{needed}.$" not in parameters:
-        fields.wrong(field, f"The field '{needed}' is required but was missing")
+def _pivot(fields: Fields) -> bool:
+    if "Pivot" in fields and fields.pointer.count("/") != _TOP_LEVEL_DEPTH:
+        fields.wrong("Pivot", "Only a Task of the top level can be a pivot")
+    return fields.flag("Pivot") is True
 
 
 def _credentials(fields: Fields) -> Template | QueryTemplate | None:
