@@ -63,6 +63,8 @@ class Pulse:
                 self._lifeline.end()
         except StoreUnavailable as reason:
             self._failed(reason)
+        except TooManyWriters:
+            return  # its start was refused for that, aloud: there is no row to take away
 
     def _run(self) -> None:
         while not self._stopping.wait(BEAT_SECONDS):

@@ -228,13 +228,17 @@ class Embedded:
     def __enter__(self) -> Self:
         try:
             self.worker.start()
+            self.scheduler.start()
         except BaseException:
-            self.parts.store.dispose()
+            self._stop()
             raise
-        self.scheduler.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        """End what has begun, also where not all of it could: no thread outlives the store."""
         self.scheduler.stop()
         self.worker.stop()
         self.parts.store.dispose()

@@ -339,7 +339,8 @@ class Scheduler:
     def stop(self) -> None:
         """End after the ticks that run now."""
         self.due.stop()
-        self._ticks.shutdown(wait=True)
+        if self._ticks.running:
+            self._ticks.shutdown(wait=True)
         if self._deaf is not None:
             self._deaf()
         for heard in self._heard:

@@ -32,6 +32,7 @@ from orchestrator.store.alive import FileLocks, Locks
 from orchestrator.store.clock import Clock
 from orchestrator.store.errors import StoreUnavailable, UnsupportedDatabase
 from orchestrator.store.moment import EPOCH, MICROSECOND, current_moment, system_microseconds
+from orchestrator.store.pool import Pool
 
 DialectName = Literal["postgresql", "sqlite"]
 
@@ -158,7 +159,7 @@ class Database:
 
         Raises StoreUnavailable, with `unknown` if the connection dies during COMMIT.
         """
-        if self.dialect == "sqlite":
+        if self._has_company:
             self._take_slot(self._engines())
         with self.upgrading() as connection:
             yield connection
@@ -273,6 +274,7 @@ class Database:
         return create_engine(
             self._url,
             isolation_level=isolation_level,
+            poolclass=Pool,
             pool_size=connecting.pool_size,
             max_overflow=connecting.pool_overflow,
             pool_timeout=connecting.pool_wait_seconds,
@@ -296,10 +298,15 @@ class Database:
                     slots.take(self._path)
                     engines.slot = self._path
 
+    @property
+    def _has_company(self) -> bool:
+        """Whether writers must stand in line: those of SQLite, but in a simulation."""
+        return self.dialect == "sqlite" and self.surroundings.engines is None
+
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Wait for this thread's turn to write; PostgreSQL and simulations need no such line."""
-        if self.dialect != "sqlite" or self.surroundings.engines is not None:
+        """Wait for this thread's turn to write, where there is a line."""
+        if not self._has_company:
             yield
             return
         turn = slots.turn(self._path)
@@ -397,6 +404,7 @@ def sqlite_engines(
     singles = create_engine(
         url,
         isolation_level="AUTOCOMMIT",
+        poolclass=Pool,
         pool_size=connecting.pool_size,
         max_overflow=connecting.pool_overflow,
         pool_timeout=connecting.pool_wait_seconds,
@@ -404,6 +412,7 @@ def sqlite_engines(
     )
     writes = create_engine(
         url,
+        poolclass=Pool,
         pool_size=most_writing,
         max_overflow=0,
         pool_timeout=connecting.pool_wait_seconds,

@@ -13,15 +13,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def simulated(*arguments: str, hash_seed: str = "0") -> str:
-    """Run the command in a process of its own and return what it prints."""
+    """Run the command in a process of its own, which leaves nothing open; return what it prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "orchestrator", "simulate", *arguments],
+        [sys.executable, "-W", "error", "-m", "orchestrator", "simulate", *arguments],
         cwd=ROOT,
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         capture_output=True,
         text=True,
         check=True,
     )
+    assert not done.stderr
     return done.stdout
 
 

@@ -213,3 +213,26 @@ def test_a_pool_that_is_exhausted_says_so(postgres_url: str) -> None:
     ):
         pass
     store.dispose()
+
+
+@pytest.mark.parametrize("given_up", ["at the end", "since another connection was lost"])
+def test_what_is_in_use_when_a_pool_is_given_up_is_closed_when_it_comes_back(
+    postgres_url: str, admin: Connection, given_up: str
+) -> None:
+    store = Store(postgres_url, application_name="store")
+    view = samples.started(store)
+
+    def sessions() -> object:
+        ours = "FROM pg_stat_activity WHERE application_name = 'store'"
+        return admin.execute(text(f"SELECT count(*) {ours}")).scalar()
+
+    with store.locked(view.execution.id):
+        if given_up == "at the end":
+            store.dispose()
+        else:
+            _terminate(admin, "state = 'idle'")
+            with pytest.raises(StoreUnavailable):
+                store.execution(view.execution.id)
+        _until(lambda: sessions() == 1)
+    _until(lambda: sessions() == 0)
+    store.dispose()
