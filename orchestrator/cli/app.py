@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from orchestrator.cli import calls, operations, serve
+from orchestrator.cli import calls, graph, operations, serve
 from orchestrator.cli.errors import EXIT_FAILED, EXIT_WRONG_USE, answered, wrong_use
 from orchestrator.cli.files import read_input, read_text
 from orchestrator.cli.options import Address, BrokerUrl, DatabaseUrl, Json, facade
@@ -31,6 +31,7 @@ app.add_typer(database, name="db")
 app.add_typer(serve.app)
 app.add_typer(operations.commands)
 app.add_typer(calls.commands)
+app.add_typer(graph.commands)
 
 Input = Annotated[str, typer.Option("--input", help="JSON text, @FILE, or @- for standard input.")]
 

@@ -3,6 +3,7 @@
 Knows machines, executions and their names; knows neither HTTP nor a command line.
 """
 
+from orchestrator.drawing import STYLE, Drawing, Mark, draw
 from orchestrator.engine import topic_of_call
 from orchestrator.service.calls import LONGEST_WAIT_SECONDS, NextTimer, Waits
 from orchestrator.service.errors import (
@@ -60,6 +61,7 @@ __all__ = [
     "EXPRESS",
     "LONGEST_WAIT_SECONDS",
     "STANDARD",
+    "STYLE",
     "ActivityDoesNotExist",
     "Attention",
     "AttentionKind",
@@ -68,6 +70,7 @@ __all__ = [
     "Contradiction",
     "Deployed",
     "Diagnosis",
+    "Drawing",
     "EffectNotRun",
     "ExecutionAlreadyExists",
     "ExecutionDetail",
@@ -85,6 +88,7 @@ __all__ = [
     "MachineSettings",
     "Machines",
     "MalformedCall",
+    "Mark",
     "NextTimer",
     "NothingToRetry",
     "Operations",
@@ -98,6 +102,7 @@ __all__ = [
     "UnknownCall",
     "Unreachable",
     "Waits",
+    "draw",
     "read_input",
     "topic_of_call",
 ]

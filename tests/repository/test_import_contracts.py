@@ -26,6 +26,8 @@ BREACHES = [
     ("pure", "orchestrator/asl/breach.py", "import logging"),
     ("pure", "orchestrator/execution/breach.py", "import random"),
     ("pure", "orchestrator/execution/breach.py", "import sqlalchemy"),
+    ("pure", "orchestrator/drawing/breach.py", "import time"),
+    ("drawing", "orchestrator/drawing/breach.py", "import orchestrator.execution"),
     ("sql", "orchestrator/engine.py", "import sqlalchemy"),
     ("sql", "workers/breach.py", "import sqlite3"),
     ("celery", "orchestrator/engine.py", "import celery"),

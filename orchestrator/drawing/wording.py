@@ -1,0 +1,141 @@
+"""Wording: conditions, durations and resources in a few words."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from orchestrator.asl.choices import And, Comparison, Not, Or, Present, Rule, Test
+from orchestrator.asl.document import Json, write
+from orchestrator.asl.jsonata import Query
+from orchestrator.asl.paths import Path
+from orchestrator.asl.resources import Kind, Resource
+from orchestrator.asl.states.moment import Moment
+from orchestrator.asl.states.quantity import Placeholder, Quantity
+
+_RELATIONS: Final = (
+    ("LessThanEquals", "≤"),
+    ("GreaterThanEquals", "≥"),
+    ("LessThan", "<"),
+    ("GreaterThan", ">"),
+    ("Equals", "="),
+    ("Matches", "matches"),
+)
+_KINDS: Final = {
+    "IsNull": "null",
+    "IsNumeric": "a number",
+    "IsString": "a string",
+    "IsBoolean": "a boolean",
+    "IsTimestamp": "a timestamp",
+}
+_UNITS: Final = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"))
+_WITH_DEFAULT = re.compile(r"\$exists\((\$[\w.]+)\)\s*\?\s*\1\s*:\s*(\d+)")
+_PREFIXES = (("$states.input.", ""), ("$states.context.", ""), ("$states.", ""))
+
+
+def condition(rule: Rule | Query | bool) -> str:
+    """Return a condition in short; a path is written without what all begin with."""
+    match rule:
+        case bool():
+            return "always" if rule else "never"
+        case Query():
+            return query(rule)
+        case Rule():
+            return _test(rule.test, inner=False)
+
+
+def query(found: Query) -> str:
+    """Return a JSONata expression in short."""
+    text = found.text
+    for prefix, short in _PREFIXES:
+        text = text.replace(prefix, short)
+    return text
+
+
+def _test(test: Test, *, inner: bool) -> str:
+    match test:
+        case Comparison():
+            return _comparison(test)
+        case Present(variable, expected):
+            return f"{path(variable)} is {'present' if expected else 'absent'}"
+        case Not(negated):
+            return f"not ({_test(negated, inner=False)})"
+        case And(tests):
+            return _several(tests, " and ", inner=inner)
+        case Or(tests):
+            return _several(tests, " or ", inner=inner)
+
+
+def _several(tests: tuple[Test, ...], joint: str, *, inner: bool) -> str:
+    words = joint.join(_test(one, inner=True) for one in tests)
+    return f"({words})" if inner and len(tests) > 1 else words
+
+
+def _comparison(test: Comparison) -> str:
+    variable, comparand = path(test.variable), test.comparand
+    if test.operator in _KINDS:
+        return f"{variable} is {'' if comparand else 'not '}{_KINDS[test.operator]}"
+    if test.operator == "BooleanEquals" and isinstance(comparand, bool):
+        return variable if comparand else f"not {variable}"
+    operator = test.operator.removesuffix("Path") if test.comparand_path else test.operator
+    sign = next(sign for name, sign in _RELATIONS if operator.endswith(name))
+    other = _value(comparand) if test.comparand_path is None else path(test.comparand_path)
+    return f"{variable} {sign} {other}"
+
+
+def path(found: Path) -> str:
+    """Return a path without the `$.` that it begins with."""
+    return found.text.removeprefix("$$.").removeprefix("$.") or found.text
+
+
+def _value(value: Json) -> str:
+    return f"“{value}”" if isinstance(value, str) else write(value)
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in its largest unit that counts it wholly."""
+    for unit, one, many in _UNITS:
+        if seconds >= unit and seconds % unit == 0:
+            number = int(seconds // unit)
+            return f"{number} {one if number == 1 else many}"
+    return f"{seconds:g} s"
+
+
+def quantity(found: Quantity) -> str:
+    """Return a number of seconds, or what gives it."""
+    match found:
+        case int() | float():
+            return duration(found)
+        case Query():
+            known = _WITH_DEFAULT.fullmatch(found.text)
+            if known is None:
+                return query(found)
+            name = known[1].rpartition(".")[2]
+            return f"{name} or {duration(int(known[2]))}"
+        case Placeholder():
+            return found.text
+
+
+def moment(found: Moment) -> str:
+    """Return when something happens, after "wait" or "after"."""
+    if found.seconds is not None:
+        return quantity(found.seconds)
+    if found.seconds_path is not None:
+        return path(found.seconds_path)
+    if found.timestamp_path is not None:
+        return f"until {path(found.timestamp_path)}"
+    at = found.timestamp
+    return f"until {query(at) if isinstance(at, Query) else at}"
+
+
+def resource(found: Resource) -> str:
+    """Return what a Task calls: its handler's, function's or service's name and nothing around."""
+    if found.kind is Kind.LAMBDA_INVOKE:
+        return "lambda:invoke"
+    name = found.name
+    if found.kind is Kind.SERVICE and name.startswith("arn:aws:states:::"):
+        name = name.removeprefix("arn:aws:states:::").removeprefix("aws-sdk:")
+        name = f"{name}.{found.pattern}" if found.pattern else name
+    elif name.startswith("arn:"):
+        name = name.rpartition(":")[2]
+    return name
