@@ -21,7 +21,7 @@ demo: ## Runs an order through a definition, embedded: no server, no broker
 
 test: ## Runs all tests on servers of their own
 	@.ci/bootstrap dev
-	@$(PYTHON_IN_VENV) -m pytest -n 2 --dist worksteal
+	@$(PYTHON_IN_VENV) -m pytest -n 2 --dist worksteal -m "not chaos"
 
 check: ## Checks format, style, types and import contracts
 	@.ci/bootstrap dev
@@ -30,8 +30,9 @@ check: ## Checks format, style, types and import contracts
 	@$(PYTHON_IN_VENV) -m mypy
 	@$(BIN)/lint-imports --no-logo
 
-proof: ## The long proofs: kills, faults, seeds, mutants, large Maps, long loops (about an hour)
+proof: ## The long proofs: races, kills, faults, seeds, mutants, large Maps, long loops (about an hour)
 	@.ci/bootstrap dev
+	$(PYTHON_IN_VENV) -m pytest -m chaos
 	$(PYTHON_IN_VENV) -m tests.chaos.matrix
 	$(PYTHON_IN_VENV) -m tests.chaos.faults
 	$(PYTHON_IN_VENV) -m tests.chaos.embedded
@@ -53,7 +54,7 @@ bench: ## Measures what the engine costs; ARGS="--only W1 --peers --json FILE"
 cover: ## Runs all tests and shows which lines and branches they leave out
 	@.ci/bootstrap dev
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -n 2 --dist worksteal
+	@$(BIN)/coverage run -m pytest -n 2 --dist worksteal -m "not chaos"
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
