@@ -33,6 +33,7 @@ _WEIGHTS = {
     EdgeKind.CALL: 3.0,
     EdgeKind.TIMER: 2.0,
     EdgeKind.ERROR: 1.0,
+    EdgeKind.UNDO: 1.0,
 }
 _FIRST = 1.5
 """By how much heavier the way is that the text names first."""

@@ -12,6 +12,7 @@ from orchestrator.asl.resources import Pattern
 from orchestrator.asl.states import (
     Await,
     Choice,
+    Compensate,
     Fail,
     Map,
     Parallel,
@@ -43,7 +44,7 @@ _GRID = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A small line in a box; `kind` says what it is about: about, timer, effect, call, undo."""
+    """A small line in a box; `kind` is about, timer, effect, call or undo."""
 
     kind: str
     text: str
@@ -82,33 +83,42 @@ def face(state: State) -> Face:
 
 
 def _rows(state: State) -> Iterator[Row]:
+    yield Row("about", _about(state))
     match state:
         case Task():
-            yield Row("about", _task(state))
             yield from _limits(state)
-        case Pass():
-            yield Row("about", "Pass")
-        case Choice():
-            yield Row("about", "Choice")
+            yield from _undoing(state)
+            if state.pivot:
+                yield Row("undo", "pivot: no way back")
+        case Parallel() | Map():
+            yield from _retries(state)
+            yield from _undoing(state)
+        case Await():
+            yield from _await(state)
+        case Pass() | Choice() | Wait() | Succeed() | Fail() | Compensate():
+            return
+
+
+def _about(state: State) -> str:
+    match state:
+        case Task():
+            return _task(state)
         case Wait():
             moment = Moment(
                 state.seconds, state.seconds_path, state.timestamp, state.timestamp_path
             )
-            yield Row("about", f"wait {wording.moment(moment)}")
-        case Await():
-            yield from _await(state)
-        case Succeed():
-            yield Row("about", "Succeed")
+            return f"wait {wording.moment(moment)}"
         case Fail():
-            error = state.error
-            yield Row("about", error if isinstance(error, str) else "Fail")
+            return state.error if isinstance(state.error, str) else "Fail"
         case Parallel():
             number = len(state.branches)
-            yield Row("about", f"Parallel · {number} {'branch' if number == 1 else 'branches'}")
-            yield from _retries(state)
+            return f"Parallel · {number} {'branch' if number == 1 else 'branches'}"
         case Map():
-            yield Row("about", _map(state))
-            yield from _retries(state)
+            return _map(state)
+        case Compensate():
+            return "Compensate: all that is pending"
+        case Pass() | Choice() | Await() | Succeed():
+            return type(state).__name__
 
 
 def _task(state: Task) -> str:
@@ -131,6 +141,15 @@ def _retries(state: Task | Parallel | Map) -> Iterator[Row]:
         yield Row("about", "1 retry" if most == 1 else f"{most} retries")
 
 
+def _undoing(state: Task | Parallel | Map) -> Iterator[Row]:
+    if state.compensate is not None:
+        unknown = isinstance(state, Task) and state.compensate_unknown
+        words = "undo, also if unknown" if unknown else "undo"
+        yield Row("undo", f"{words}: {wording.resource(state.compensate.resource)}")
+    elif not isinstance(state, Parallel) and state.adopts:
+        yield Row("undo", "undo: what its executions did")
+
+
 def _map(state: Map) -> str:
     items = wording.path(state.items_path) if state.items is None else "items"
     words = "Map" if items == "$" else f"Map · each of {items}"
@@ -150,7 +169,6 @@ def _number(found: Quantity) -> str:
 
 
 def _await(state: Await) -> Iterator[Row]:
-    yield Row("about", "Await")
     for name, found in (("enter", state.on_enter), ("exit", state.on_exit)):
         if found:
             started = ", ".join(wording.resource(one.resource) for one in found)

@@ -18,6 +18,7 @@ ICONS: Final[Mapping[str, str]] = MappingProxyType(
         "await": "M2.5 2.5h11v8h-6l-3.5 3v-3h-1.5zM5.5 5.5h5M5.5 8h3",
         "succeed": "M2 8a6 6 0 1 0 12 0a6 6 0 1 0-12 0M5 8.2l2.2 2.2l4-4.4",
         "fail": "M2 8a6 6 0 1 0 12 0a6 6 0 1 0-12 0M5.8 5.8l4.4 4.4M10.2 5.8l-4.4 4.4",
+        "compensate": "M6 2.5l-3.5 3.5l3.5 3.5M2.5 6h7.5a3.75 3.75 0 0 1 0 7.5h-4",
         "parallel": "M8 1.5v3M3 14.5v-7h10v7M8 4.5v10",
         "map": "M4.5 4.5h9.5v9.5h-9.5zM2 11v-9h9",
     }

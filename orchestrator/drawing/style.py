@@ -30,7 +30,7 @@ STYLE: Final = """\
 .machine text { fill: var(--m-ink); unicode-bidi: isolate; }
 .machine .name { font-size: 13px; font-weight: 600; }
 .machine .row { font-size: 11px; fill: var(--m-muted); }
-.machine .row-effect { fill: var(--m-violet); }
+.machine .row-undo { fill: var(--m-violet); }
 .machine .row-timer { fill: var(--m-amber); }
 .machine .row-call { fill: var(--m-blue); }
 .machine .icon {
@@ -39,6 +39,7 @@ STYLE: Final = """\
 }
 .machine .state-succeed .icon { stroke: var(--m-green); }
 .machine .state-fail .icon { stroke: var(--m-red); }
+.machine .state-compensate .icon { stroke: var(--m-violet); }
 .machine .state-await .icon { stroke: var(--m-blue); }
 .machine .line { fill: none; stroke: var(--m-line); stroke-width: 1.25; }
 .machine .head { fill: var(--m-line); }
@@ -54,6 +55,9 @@ STYLE: Final = """\
 .machine .edge-timer .line { stroke: var(--m-amber); stroke-dasharray: 1.5 3; stroke-width: 1.75; }
 .machine .edge-timer .head { fill: var(--m-amber); }
 .machine .edge-timer .label { fill: var(--m-amber); }
+.machine .edge-undo .line { stroke: var(--m-violet); stroke-dasharray: 4 3; }
+.machine .edge-undo .head { fill: var(--m-violet); }
+.machine .edge-undo .label { fill: var(--m-violet); }
 .machine .start { fill: var(--m-line); }
 .machine .end { fill: var(--m-canvas); stroke: var(--m-line); stroke-width: 1.5; }
 .machine .end-core { fill: var(--m-line); }

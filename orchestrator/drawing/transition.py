@@ -13,6 +13,7 @@ from orchestrator.asl.states import (
     Await,
     Branch,
     Choice,
+    Compensate,
     Fail,
     Map,
     Parallel,
@@ -33,6 +34,8 @@ class EdgeKind(StrEnum):
     NEXT = "next"
     CHOICE = "choice"
     ERROR = "error"
+    UNDO = "undo"
+    """An error after which what the state did is undone first."""
     CALL = "call"
     TIMER = "timer"
 
@@ -73,7 +76,7 @@ def _joined(one: Transition, two: Transition) -> Transition:
 
 def _leaving(machine: Machine, state: State) -> Iterator[Transition]:
     match state:
-        case Task() | Pass() | Wait():
+        case Task() | Pass() | Wait() | Compensate():
             yield Transition(state.name, state.next, EdgeKind.NEXT)
         case Choice():
             yield from _choices(state)
@@ -102,10 +105,15 @@ def _choices(state: Choice) -> Iterator[Transition]:
 
 def _errors(state: Task | Parallel | Map) -> Iterator[Transition]:
     for catcher in state.catch:
-        names = catcher.error_equals
-        labels = () if ALL in names else (", ".join(names),)
-        detail = f"on {', '.join(names)}"
-        yield Transition(state.name, catcher.next, EdgeKind.ERROR, labels, (detail,))
+        names = ", ".join(catcher.error_equals)
+        labels = () if ALL in catcher.error_equals else (names,)
+        if catcher.compensate:
+            detail = f"on {names}, once it is undone"
+            labels = (*labels, "undo first")
+            yield Transition(state.name, catcher.next, EdgeKind.UNDO, labels, (detail,))
+        else:
+            detail = f"on {names}"
+            yield Transition(state.name, catcher.next, EdgeKind.ERROR, labels, (detail,))
 
 
 def _calls(source: str, on: On, around: str = "") -> Iterator[Transition]:

@@ -250,3 +250,37 @@ def test_reactions_of_what_is_around_lead_away_from_there() -> None:
         ("Rests", "Went"),
         ("Own", "Stopped"),
     }
+
+
+def test_what_is_undone_is_told() -> None:
+    undo: Json = {"Resource": "celery:shop.undo"}
+    drawn = of_states(
+        {
+            "Reserve": task(Compensate=undo, CompensateUnknown=True, Next="Fork"),
+            "Fork": {
+                "Type": "Parallel",
+                "Branches": [{"StartAt": "In", "States": {"In": task(Compensate=undo, End=True)}}],
+                "Compensate": {"Resource": "celery:shop.undo_all"},
+                "Catch": [{"ErrorEquals": ["States.ALL"], "Compensate": True, "Next": "Undo"}],
+                "Next": "Charge",
+            },
+            "Charge": task(Pivot=True, End=True),
+            "Undo": {"Type": "Compensate", "Next": "Failed"},
+            "Failed": {"Type": "Fail"},
+        }
+    )
+    svg = draw(drawn).svg()
+    assert faults(draw(drawn).scene) == []
+    rows = {one.text for one in tree(svg).iter(f"{SVG}text") if "row-undo" in str(one.attrib)}
+    assert rows == {
+        "undo, also if unknown: shop.undo",
+        "undo: shop.undo",
+        "undo: shop.undo_all",
+        "pivot: no way back",
+    }
+    (edge,) = groups(svg, "edge-undo")[:1]
+    assert (edge.get("data-from"), edge.get("data-to")) == ("Fork", "Undo")
+    assert "undo first" in _shown(tree(svg))
+    assert "Fork (Parallel): to Charge, to Undo (on States.ALL, once it is undone)." in (
+        tree(svg).findtext(f"{SVG}desc") or ""
+    )
