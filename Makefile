@@ -8,6 +8,8 @@ PYTHON_IN_VENV := $(BIN)/python
 INPUT ?= definitions/inputs/order-fulfilment/fulfilled.json
 
 ARGS ?=
+# Tests mostly wait (for processes, timers, leases): more of them at once than there are cores.
+JOBS ?= 4
 
 .PHONY: help demo test check proof conformance bench cover format lock clean
 
@@ -21,7 +23,7 @@ demo: ## Runs an order through a definition, embedded: no server, no broker
 
 test: ## Runs all tests on servers of their own
 	@.ci/bootstrap dev
-	@$(PYTHON_IN_VENV) -m pytest -n 2 --dist worksteal -m "not chaos"
+	@$(PYTHON_IN_VENV) -m pytest -n $(JOBS) --dist worksteal
 
 check: ## Checks format, style, types and import contracts
 	@.ci/bootstrap dev
@@ -54,7 +56,7 @@ bench: ## Measures what the engine costs; ARGS="--only W1 --peers --json FILE"
 cover: ## Runs all tests and shows which lines and branches they leave out
 	@.ci/bootstrap dev
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -n 2 --dist worksteal -m "not chaos"
+	@$(BIN)/coverage run -m pytest -n $(JOBS) --dist worksteal
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
