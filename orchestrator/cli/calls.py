@@ -1,4 +1,4 @@
-"""`orchestrator call`, `waits`, `effects`, `table`: talking to executions."""
+"""`orchestrator call`, `waits`, `effects`: talking to executions; `table`, `saga`: machines."""
 
 from __future__ import annotations
 
@@ -95,6 +95,18 @@ def table(
 
     with answered():
         printing_calls.table(_machine(file), json)
+
+
+@commands.command()
+def saga(
+    file: Annotated[Path, typer.Argument(help="A definition, *.asl.json.")], json: Json = False
+) -> None:
+    """Print what is undone when a state of a machine fails, in which order."""
+    from orchestrator.cli import printing_undoing
+    from orchestrator.service import order_of_undoing
+
+    with answered():
+        printing_undoing.order_of_undoing(order_of_undoing(_machine(file)), json)
 
 
 def portable(files: list[Path], json: bool) -> None:

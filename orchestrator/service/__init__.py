@@ -3,6 +3,7 @@
 Knows machines, executions and their names; knows neither HTTP nor a command line.
 """
 
+from orchestrator.asl.undoing import order_of_undoing
 from orchestrator.drawing import STYLE, Drawing, Mark, draw
 from orchestrator.engine import topic_of_call
 from orchestrator.service.calls import LONGEST_WAIT_SECONDS, NextTimer, Waits
@@ -103,6 +104,7 @@ __all__ = [
     "Unreachable",
     "Waits",
     "draw",
+    "order_of_undoing",
     "read_input",
     "topic_of_call",
 ]

@@ -9,6 +9,7 @@ from orchestrator.asl import definition, document, names
 from orchestrator.asl.diagnostics import Finding, refused
 from orchestrator.asl.document import Json
 from orchestrator.asl.limits import Limits
+from orchestrator.asl.undoing import Failure, order_of_undoing
 from orchestrator.engine import Deletion, Engine
 from orchestrator.execution.frame import Execution, Scope
 from orchestrator.service.errors import (
@@ -151,6 +152,10 @@ class Machines:
             EXPRESS if execution.is_express else STANDARD,
         )
         return self._detail(row, revision.id)
+
+    def order_of_undoing(self, name: str) -> tuple[Failure, ...]:
+        """What is undone where the newest revision fails; raises MachineDoesNotExist."""
+        return order_of_undoing(self._engine.machine(self._machine(name).revision))
 
     def list_state_machines(self, after: str, limit: int) -> list[MachineRow]:
         """A page of machines by name, behind the name `after`."""
