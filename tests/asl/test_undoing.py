@@ -120,6 +120,23 @@ def test_a_task_that_is_tried_again_by_a_catcher_is_done_once() -> None:
     assert said(end(machine, "B")) == ["A"]
 
 
+def test_what_a_loop_is_left_with_is_newer_than_its_rounds() -> None:
+    again = [{"ErrorEquals": ["States.ALL"], "Next": "A"}]
+    machine = scope(Begin=plain("A"), B=task("b", "C", Catch=again), A=task("a", "B"), C=plain())
+    assert said(end(machine, "C")) == ["B", {"A?"}]
+
+
+def test_a_round_that_begins_with_nothing_pending_is_no_loop() -> None:
+    machine = scope(
+        A=task("a", "B"),
+        B=task("b", "Which"),
+        Which=choice("End", "Undo"),
+        Undo={"Type": "Compensate", "Next": "A"},
+        End=plain(),
+    )
+    assert said(end(machine, "End")) == ["B", "A"]
+
+
 def test_nothing_before_a_pivot_is_undone() -> None:
     machine = scope(A=task("a", "Pay"), Pay=plain("C", Pivot=True), C=task("c", "D"), D=plain())
     assert said(end(machine, "Pay")) == ["A"]
