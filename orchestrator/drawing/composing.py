@@ -6,6 +6,7 @@ then stands as one box in the scope around it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -26,6 +27,7 @@ _WIDEST_SHELF = 1500.0
 """Branches go on below each other where they are wider than this together."""
 _LOOP, _LOOP_TOP, _LOOP_BOTTOM = 18.0, 12.0, 40.0
 """How far the arrow of a state to itself reaches to the right of it, and where it meets it."""
+_TO_END = 20.0
 _BEGINNING = 8.0
 _WEIGHTS = {
     EdgeKind.NEXT: 4.0,
@@ -35,8 +37,6 @@ _WEIGHTS = {
     EdgeKind.ERROR: 1.0,
     EdgeKind.UNDO: 1.0,
 }
-_FIRST = 1.5
-"""By how much heavier the way is that the text names first."""
 
 
 def compose(machine: Machine) -> Scene:
@@ -45,10 +45,14 @@ def compose(machine: Machine) -> Scene:
 
 
 def _scope(machine: Machine, scope: Branch, parent: str | None) -> Scene:
-    bodies = [_body(machine, state, parent) for state in scope.states.values()]
     found = transitions(machine, scope)
+    last = _last(found)
+    bodies = [
+        _ended(_body(machine, state, parent), last.get(state.name))
+        for state in scope.states.values()
+    ]
     loops = {one.source: _loop(one) for one in found if one.source == one.target}
-    ways = [one for one in found if one.source != one.target]
+    ways = [one for one in found if one.source != one.target and one.source not in last]
     index = {name: n for n, name in enumerate(scope.states, 1)}
     sizes = [_MARKER]
     for body in bodies:
@@ -79,6 +83,28 @@ def _scope(machine: Machine, scope: Branch, parent: str | None) -> Scene:
     )
 
 
+def _last(found: Sequence[Transition]) -> dict[str, Transition]:
+    """Return the transitions that end a scope from states that lead nowhere else."""
+    leaving = Counter(one.source for one in found)
+    return {one.source: one for one in found if one.target is None and leaving[one.source] == 1}
+
+
+def _ended(body: Scene, end: Transition | None) -> Scene:
+    """Return a state's scene with the end of its scope close below it, if it leads only there."""
+    if end is None:
+        return body
+    x, y = body.width / 2, body.height + _TO_END
+    way = (Point(x, body.height), Point(x, y))
+    edge = Edge(end, way, (way,), (), None)
+    marker = Marker(Point(x, y + MARKER_RADIUS), False)
+    return replace(
+        body,
+        height=y + 2 * MARKER_RADIUS,
+        edges=(*body.edges, edge),
+        markers=(*body.markers, marker),
+    )
+
+
 _NOWHERE = Rect(0.0, 0.0, 0.0, 0.0)
 
 
@@ -87,16 +113,13 @@ def _graph(
 ) -> tuple[list[Size], list[Arc]]:
     """Return what is to be laid out: the start, the states, and an end for each that ends."""
     arcs = [Arc(0, index[scope.start_at], "start", _BEGINNING)]
-    led: set[str] = set()
     for one in ways:
         head = len(sizes) if one.target is None else index[one.target]
         if one.target is None:
             sizes.append(_MARKER)
         written = label(one)
-        weight = _WEIGHTS[one.kind] * (1.0 if one.source in led else _FIRST)
         size = label_size(written) if written else None
-        arcs.append(Arc(index[one.source], head, one.kind, weight, size))
-        led.add(one.source)
+        arcs.append(Arc(index[one.source], head, one.kind, _WEIGHTS[one.kind], size))
     return sizes, arcs
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.asl.jsonata import Query
-from orchestrator.asl.resources import Pattern
+from orchestrator.asl.resources import Kind, Pattern
 from orchestrator.asl.states import (
     Await,
     Choice,
@@ -40,6 +40,8 @@ _MOST_NAME, _MOST_SMALL = 200.0, 250.0
 _MOST_NAME_LINES, _MOST_ROWS = 2, 6
 _LEAST_WIDTH = 128.0
 _GRID = 4.0
+_CORNER_OF = {"choice": 6.0, "succeed": 8.0, "fail": 8.0}
+"""What more a box takes whose corners are cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ class Face:
         """Return how wide a box must be for it."""
         names = max(width(line, NAME_SIZE, bold=True) for line in self.name)
         rows = max((width(row.text, SMALL_SIZE) for row in self.rows), default=0.0)
-        needed = max(_LEAST_WIDTH, TEXT_AT + max(names, rows) + _TEXT_END)
+        end = _TEXT_END + (_CORNER_OF.get(self.kind, 0.0))
+        needed = max(_LEAST_WIDTH, TEXT_AT + max(names, rows) + end)
         return math.ceil(needed / _GRID) * _GRID
 
     @property
@@ -78,7 +81,9 @@ def face(state: State) -> Face:
     rows = [Row(row.kind, fit(shown(row.text), SMALL_SIZE, _MOST_SMALL)) for row in _rows(state)]
     if len(rows) > _MOST_ROWS:
         rows[_MOST_ROWS - 1 :] = [Row("about", f"and {len(rows) - _MOST_ROWS + 1} more")]
-    name = wrap(shown(state.name), NAME_SIZE, _MOST_NAME, _MOST_NAME_LINES, bold=True)
+    widest = max(width(row.text, SMALL_SIZE) for row in rows)
+    most = max(_MOST_NAME, widest)
+    name = wrap(shown(state.name), NAME_SIZE, most, _MOST_NAME_LINES, bold=True)
     return Face(type(state).__name__.lower(), name, tuple(rows))
 
 
@@ -123,7 +128,8 @@ def _about(state: State) -> str:
 
 def _task(state: Task) -> str:
     resource = state.resource
-    words = wording.resource(resource)
+    words = wording.function(state.parameters) if resource.kind is Kind.LAMBDA_INVOKE else None
+    words = words or wording.resource(resource)
     return f"{words} · by token" if resource.pattern is Pattern.TASK_TOKEN else words
 
 

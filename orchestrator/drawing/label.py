@@ -23,9 +23,11 @@ def label(transition: Transition) -> tuple[str, ...]:
         return wrap(", ".join(causes), SMALL_SIZE, _WIDEST, _LINES) if causes else ()
     if len(causes) == 1:
         return wrap(causes[0], SMALL_SIZE, _WIDEST, _LINES_OF_ONE_CONDITION)
-    lines = [fit(cause, SMALL_SIZE, _WIDEST) for cause in causes]
+    lines = [
+        fit(f"or {cause}" if n else cause, SMALL_SIZE, _WIDEST) for n, cause in enumerate(causes)
+    ]
     if len(lines) > _LINES:
-        lines[_LINES - 1 :] = [f"and {len(lines) - _LINES + 1} more"]
+        lines[_LINES - 1 :] = [f"or {len(lines) - _LINES + 1} more"]
     return tuple(lines)
 
 

@@ -61,26 +61,27 @@ STYLE: Final = """\
 .machine .start { fill: var(--m-line); }
 .machine .end { fill: var(--m-canvas); stroke: var(--m-line); stroke-width: 1.5; }
 .machine .end-core { fill: var(--m-line); }
-.machine .badge { fill: none; stroke: none; }
-.machine [data-mark] > .box { stroke-width: 2; }
-.machine [data-mark="done"] > .box { fill: var(--m-green-tint); stroke: var(--m-green); }
-.machine [data-mark="running"] > .box {
+.machine a:focus-visible .box { stroke: var(--m-blue); stroke-width: 3; }
+.machine a:hover .name { text-decoration: underline; }
+.machine [data-mark] .box { stroke-width: 2; }
+.machine [data-mark="done"] .box { fill: var(--m-green-tint); stroke: var(--m-green); }
+.machine [data-mark="running"] .box {
   fill: var(--m-blue-tint); stroke: var(--m-blue); stroke-width: 2.75;
 }
-.machine [data-mark="waiting"] > .box {
+.machine [data-mark="waiting"] .box {
   fill: var(--m-amber-tint); stroke: var(--m-amber); stroke-dasharray: 6 4;
 }
-.machine [data-mark="failed"] > .box {
+.machine [data-mark="failed"] .box {
   fill: var(--m-red-tint); stroke: var(--m-red); stroke-width: 2.75;
 }
-.machine [data-mark="caught"] > .box {
+.machine [data-mark="caught"] .box {
   fill: var(--m-red-tint); stroke: var(--m-red); stroke-dasharray: 3 3;
 }
-.machine [data-mark="cancelled"] > .box {
+.machine [data-mark="cancelled"] .box {
   fill: var(--m-grey-tint); stroke: var(--m-grey); stroke-dasharray: 1 4;
 }
-.machine [data-mark="compensated"] > .box { fill: var(--m-violet-tint); stroke: var(--m-violet); }
-.machine [data-mark="blocked"] > .box {
+.machine [data-mark="compensated"] .box { fill: var(--m-violet-tint); stroke: var(--m-violet); }
+.machine [data-mark="blocked"] .box {
   fill: var(--m-violet-tint); stroke: var(--m-red); stroke-dasharray: 8 3;
 }
 """

@@ -12,7 +12,13 @@ from collections.abc import Iterator
 from typing import Final
 
 ELLIPSIS: Final = "…"
-_BREAKABLE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[\s_\-./:,])")
+_BREAKABLE = (
+    re.compile(r"(?<=\s)"),
+    re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[\s_\-./:,])"),
+)
+"""Where a line may end: between words, else where a word has a joint."""
+_SHORTEST = 0.6
+"""A line that ends between words takes at least so much of the width."""
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]"
 )
@@ -21,7 +27,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe
 """What XML cannot carry, and controls that it can."""
 _BLANKS = re.compile(r"\s+")
 
-_GENEROUS = 1.06
+_GENEROUS = 1.08
 _NARROW, _SLIM, _WIDE, _BROAD = 0.28, 0.39, 0.74, 0.9
 _WIDTHS = {
     **dict.fromkeys("iljI.,:;'|! ", _NARROW),
@@ -31,7 +37,7 @@ _WIDTHS = {
 }
 _COMMON, _FULL, _PICTURE = 0.57, 1.0, 1.35
 _PICTURES = 0x1F000
-_BOLD = 1.06
+_BOLD = 1.12
 
 
 def carried(text: str) -> str:
@@ -88,21 +94,29 @@ def wrap(text: str, size: float, most: float, lines: int, *, bold: bool = False)
     rest = text
     broken: list[str] = []
     while rest and len(broken) + 1 < lines and width(rest, size, bold=bold) > most:
-        line = ""
-        for piece in _pieces(rest):
-            if width((line + piece).rstrip(), size, bold=bold) > most:
-                break
-            line += piece
-        if not line:
-            line = fit(rest, size, most, bold=bold).removesuffix(ELLIPSIS) or rest[:1]
+        line = _line(rest, size, most, bold=bold)
         broken.append(line.rstrip())
         rest = rest[len(line) :].lstrip()
     return (*broken, fit(rest, size, most, bold=bold)) if rest or not broken else tuple(broken)
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _line(text: str, size: float, most: float, *, bold: bool) -> str:
+    """Return the beginning of a text that is too wide for one line: as much as a line takes."""
+    line = ""
+    for breakable in _BREAKABLE:
+        line = ""
+        for piece in _pieces(text, breakable):
+            if width((line + piece).rstrip(), size, bold=bold) > most:
+                break
+            line += piece
+        if width(line, size, bold=bold) >= most * _SHORTEST:
+            return line
+    return line or fit(text, size, most, bold=bold).removesuffix(ELLIPSIS) or text[:1]
+
+
+def _pieces(text: str, breakable: re.Pattern[str]) -> Iterator[str]:
     start = 0
-    for found in _BREAKABLE.finditer(text):
+    for found in breakable.finditer(text):
         if found.start() > start:
             yield text[start : found.start()]
             start = found.start()

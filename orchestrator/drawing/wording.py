@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from orchestrator.asl import query_templates, templates
 from orchestrator.asl.choices import And, Comparison, Not, Or, Present, Rule, Test
 from orchestrator.asl.document import Json, write
 from orchestrator.asl.jsonata import Query
 from orchestrator.asl.paths import Path
+from orchestrator.asl.query_templates import Literal, QueryTemplate
 from orchestrator.asl.resources import Kind, Resource
 from orchestrator.asl.states.moment import Moment
 from orchestrator.asl.states.quantity import Placeholder, Quantity
+from orchestrator.asl.templates import Copied, Template
 
 _RELATIONS: Final = (
     ("LessThanEquals", "≤"),
@@ -28,6 +31,7 @@ _KINDS: Final = {
     "IsBoolean": "a boolean",
     "IsTimestamp": "a timestamp",
 }
+_INTEGRATION: Final = "arn:aws:states:::"
 _UNITS: Final = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"))
 _WITH_DEFAULT = re.compile(r"\$exists\((\$[\w.]+)\)\s*\?\s*\1\s*:\s*(\d+)")
 _PREFIXES = (("$states.input.", ""), ("$states.context.", ""), ("$states.", ""))
@@ -129,13 +133,31 @@ def moment(found: Moment) -> str:
 
 
 def resource(found: Resource) -> str:
-    """Return what a Task calls: its handler's, function's or service's name and nothing around."""
+    """Return what is called: a handler's, function's or service's name, and nothing around it."""
+    name = found.name
     if found.kind is Kind.LAMBDA_INVOKE:
         return "lambda:invoke"
-    name = found.name
-    if found.kind is Kind.SERVICE and name.startswith("arn:aws:states:::"):
-        name = name.removeprefix("arn:aws:states:::").removeprefix("aws-sdk:")
-        name = f"{name}.{found.pattern}" if found.pattern else name
-    elif name.startswith("arn:"):
-        name = name.rpartition(":")[2]
-    return name
+    if found.kind is Kind.SERVICE and name.startswith(_INTEGRATION):
+        name = name.removeprefix(_INTEGRATION).removeprefix("aws-sdk:")
+        return f"{name}.{found.pattern}" if found.pattern else name
+    return name.rpartition(":")[2] if name.startswith("arn:") else name
+
+
+def function(parameters: Template | QueryTemplate | None) -> str | None:
+    """Return the name of the function that a Lambda integration invokes, if it is written there."""
+    if parameters is None:
+        return None
+    match parameters.part:
+        case Copied(dict(value)) | Literal(dict(value)):
+            name = value.get("FunctionName")
+        case templates.Members(members) | query_templates.Members(members):
+            part = dict(members).get("FunctionName")
+            name = part.value if isinstance(part, Copied | Literal) else None
+        case _:
+            return None
+    return _function_name(name) if isinstance(name, str) else None
+
+
+def _function_name(text: str) -> str:
+    """Return the name in an ARN, which may end with a version."""
+    return text.partition(":function:")[2].partition(":")[0] or text

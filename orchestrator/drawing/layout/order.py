@@ -20,7 +20,7 @@ def order(rows: Rows) -> None:
     for link in rows.links:
         below[link.upper].append(link.lower)
         above[link.lower].append(link.upper)
-    _begin(rows, below)
+    _begin(rows)
     best, fewest = [list(row) for row in rows.rows], _crossings(rows.rows, below)
     for sweep in range(_SWEEPS):
         if fewest == 0:
@@ -34,8 +34,17 @@ def order(rows: Rows) -> None:
     rows.rows[:] = best
 
 
-def _begin(rows: Rows, below: Sequence[Sequence[int]]) -> None:
-    """Order each row as a walk from the first box comes by: the text's first way goes left."""
+def _begin(rows: Rows) -> None:
+    """Order each row as a walk from the first box comes by: the text's first way goes left.
+
+    Lines that go back are followed from their tail, so that they run beside it.
+    """
+    onwards: list[list[int]] = [[] for _ in rows.items]
+    for link in rows.links:
+        if link.net[2]:
+            onwards[link.lower].append(link.upper)
+        else:
+            onwards[link.upper].append(link.lower)
     seen: dict[int, int] = {}
     for root in (item for row in rows.rows for item in row):
         waiting = [root]
@@ -43,7 +52,7 @@ def _begin(rows: Rows, below: Sequence[Sequence[int]]) -> None:
             item = waiting.pop()
             if item not in seen:
                 seen[item] = len(seen)
-                waiting.extend(reversed(below[item]))
+                waiting.extend(reversed(onwards[item]))
     for row in rows.rows:
         row.sort(key=seen.__getitem__)
 

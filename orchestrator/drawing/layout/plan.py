@@ -8,11 +8,13 @@ from itertools import accumulate
 from orchestrator.drawing.layout.graph import Arc, Line, Plan, Point, Rect, Size
 from orchestrator.drawing.layout.order import order
 from orchestrator.drawing.layout.placing import place
-from orchestrator.drawing.layout.ranks import find_ranks, find_returns
+from orchestrator.drawing.layout.ranks import find_main, find_ranks, find_returns
 from orchestrator.drawing.layout.routing import TRACK, Channels, route
 from orchestrator.drawing.layout.rows import ItemKind, Rows, make_rows
 
 _NEAR = 0.5
+_MERGE = 6.0
+"""How far a line goes on with the one that it joins, so that it merges in a curve."""
 _STRAIGHT = 2
 """Points of a way that is not crooked."""
 
@@ -23,7 +25,8 @@ def lay_out(sizes: Sequence[Size], arcs: Sequence[Arc]) -> Plan:
     No arc leads from a box to itself.
     """
     returns = find_returns(len(sizes), arcs)
-    rows = make_rows(sizes, arcs, find_ranks(len(sizes), arcs, returns), returns)
+    ranks = find_ranks(len(sizes), arcs, returns)
+    rows = make_rows(sizes, arcs, ranks, returns, find_main(arcs, ranks, returns))
     order(rows)
     x = place(rows)
     channels = route(rows, x)
@@ -85,7 +88,9 @@ class _Lines:
         if joins is None or len(way) == _STRAIGHT:
             return way
         start, left, right, end = way
-        return (Point(joins, left.y), right, end) if up else (start, left, Point(joins, right.y))
+        if up:
+            return (*_merge(joins, left, -_MERGE), right, end)
+        return (start, left, *reversed(_merge(joins, right, _MERGE)))
 
     def _way(self, index: int) -> tuple[Point, ...]:
         link, piece = self._rows.links[index], self._channels.pieces[index]
@@ -117,6 +122,12 @@ class _Lines:
             item.size.width,
             item.size.height,
         )
+
+
+def _merge(joins: float, corner: Point, on: float) -> tuple[Point, ...]:
+    """Return where a line ends that joins another one: beside it, or a bit further on with it."""
+    joint = Point(joins, corner.y)
+    return (joint.moved(0.0, on), joint) if joins == corner.x else (joint,)
 
 
 def _plain(points: Sequence[Point]) -> tuple[Point, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from orchestrator.drawing.layout.graph import Arc
 
+LIGHT = 1.0
+"""The weight up to which an arc goes on only where nothing else does."""
 _PULLS = 4
 """How often boxes are pulled towards what they lead to."""
 
@@ -61,6 +63,22 @@ def find_ranks(count: int, arcs: Sequence[Arc], returns: frozenset[int]) -> list
                 ranks[box] = min(ranks[lower] for lower, _ in below[box]) - 1
     lowest = min(ranks, default=0)
     return [rank - lowest for rank in ranks]
+
+
+def find_main(arcs: Sequence[Arc], ranks: Sequence[int], returns: frozenset[int]) -> frozenset[int]:
+    """Return the arcs that go on, by index: of each box that with the longest way below it.
+
+    Heavy ones go before light ones, what comes first in the text before what comes later.
+    """
+    longest = [0] * len(ranks)
+    main: dict[int, tuple[bool, int, int]] = {}
+    down = [index for index in range(len(arcs)) if index not in returns]
+    for index in sorted(down, key=lambda index: (-ranks[arcs[index].head], index)):
+        arc = arcs[index]
+        key = (arc.weight > LIGHT, longest[arc.head], -index)
+        main[arc.tail] = max(main.get(arc.tail, key), key)
+        longest[arc.tail] = max(longest[arc.tail], longest[arc.head] + 1)
+    return frozenset(-key[2] for key in main.values())
 
 
 def _downwards(

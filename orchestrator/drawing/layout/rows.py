@@ -5,10 +5,10 @@ Lines that join share their bends. A row of labels stands below a rank only wher
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import pairwise
 
 from orchestrator.drawing.layout.graph import Arc, Size
 
@@ -71,12 +71,13 @@ class _Linking:
         self._bends: dict[tuple[tuple[str, int, bool], int], int] = {}
         self._links: dict[tuple[int, int, tuple[str, int, bool]], int] = {}
 
-    def thread(self, arc: Arc, label_row: int | None) -> None:
+    def thread(self, index: int, arc: Arc, label_row: int | None, *, main: bool) -> None:
         """Lead an arc from its tail to its head, by its label."""
         rows = self._rows
         start, end = rows.items[arc.tail].row, rows.items[arc.head].row
         up = end < start
         net = (arc.group, arc.head, up)
+        weight = arc.weight * (_RETURNING if up else _MAIN if main else 1.0)
         label = None
         stations = [arc.tail]
         for row in range(start, end, -1 if up else 1):
@@ -88,35 +89,39 @@ class _Linking:
             else:
                 stations.append(self._bend(net, row))
         stations.append(arc.head)
-        rows.labels.append(label)
-        rows.ways.append(
-            [
-                self._link(*((far, near) if up else (near, far)), arc, net)
-                for near, far in itertools.pairwise(stations)
-            ]
-        )
+        rows.labels[index] = label
+        rows.ways[index] = [
+            self._link(*((far, near) if up else (near, far)), weight, net)
+            for near, far in pairwise(stations)
+        ]
 
     def _bend(self, net: tuple[str, int, bool], row: int) -> int:
         if (net, row) not in self._bends:
             self._bends[net, row] = self._rows.add(ItemKind.BEND, row, BEND)
         return self._bends[net, row]
 
-    def _link(self, upper: int, lower: int, arc: Arc, net: tuple[str, int, bool]) -> int:
+    def _link(self, upper: int, lower: int, weight: float, net: tuple[str, int, bool]) -> int:
         rows = self._rows
         key = (upper, lower, net)
         if key not in self._links:
             boxes = sum(rows.items[one].kind is ItemKind.BOX for one in (upper, lower))
             self._links[key] = len(rows.links)
-            rows.links.append(Link(upper, lower, arc.weight * _STRAIGHTNESS[boxes], net))
+            rows.links.append(Link(upper, lower, weight * _STRAIGHTNESS[boxes], net))
         return self._links[key]
 
 
 _STRAIGHTNESS = (8.0, 2.0, 1.0)
 """By how many ends of a link are boxes: a long line wants to be straight where it passes."""
+_MAIN, _RETURNING = 2.0, 0.25
+"""How much straighter than others what goes on is drawn, and what goes back."""
 
 
 def make_rows(
-    sizes: Sequence[Size], arcs: Sequence[Arc], ranks: Sequence[int], returns: frozenset[int]
+    sizes: Sequence[Size],
+    arcs: Sequence[Arc],
+    ranks: Sequence[int],
+    returns: frozenset[int],
+    main: frozenset[int],
 ) -> Rows:
     """Return the rows of a graph, each in the order in which its items were come by."""
     gaps = [ranks[arc.tail] - (1 if index in returns else 0) for index, arc in enumerate(arcs)]
@@ -134,6 +139,8 @@ def make_rows(
     for size, rank in zip(sizes, ranks, strict=True):
         rows.add(ItemKind.BOX, row_of[rank], size)
     linking = _Linking(rows)
-    for gap, arc in zip(gaps, arcs, strict=True):
-        linking.thread(arc, row_below.get(gap))
+    rows.ways, rows.labels = [[] for _ in arcs], [None for _ in arcs]
+    spans = [abs(ranks[arc.head] - ranks[arc.tail]) for arc in arcs]
+    for index in sorted(range(len(arcs)), key=spans.__getitem__):  # long ones go outside
+        linking.thread(index, arcs[index], row_below.get(gaps[index]), main=index in main)
     return rows
