@@ -8,30 +8,37 @@ from collections.abc import Sequence
 
 from orchestrator.drawing.layout.rows import Rows
 
-_SWEEPS = 12
+_SWEEPS, _FEWEST_SWEEPS = 12, 4
+_MOST_ORDERS = 4
+"""Orders that cross equally seldom are all tried."""
 _MOST_TRANSPOSED = 60
 """Rows longer than this are not tried swap by swap."""
 
 
-def order(rows: Rows) -> None:
-    """Bring the items of each row into an order with few crossings, the same each time."""
+def orders(rows: Rows) -> list[list[list[int]]]:
+    """Return orders of the items of each row with few crossings, the same ones each time."""
     above: list[list[int]] = [[] for _ in rows.items]
     below: list[list[int]] = [[] for _ in rows.items]
     for link in rows.links:
         below[link.upper].append(link.lower)
         above[link.lower].append(link.upper)
     _begin(rows)
-    best, fewest = [list(row) for row in rows.rows], _crossings(rows.rows, below)
+    found = {_frozen(rows.rows): _crossings(rows.rows, below)}
     for sweep in range(_SWEEPS):
-        if fewest == 0:
+        if sweep >= _FEWEST_SWEEPS and min(found.values()) == 0:
             break
         down = sweep % 2 == 0
         _sweep(rows.rows, above if down else below, down=down)
-        _transpose(rows.rows, above, below)
-        crossings = _crossings(rows.rows, below)
-        if crossings < fewest:
-            best, fewest = [list(row) for row in rows.rows], crossings
-    rows.rows[:] = best
+        for ties in (False, True):
+            _transpose(rows.rows, above, below, ties=ties and sweep % 4 > 1)
+            found.setdefault(_frozen(rows.rows), _crossings(rows.rows, below))
+    fewest = min(found.values())
+    best = [one for one, crossings in found.items() if crossings == fewest]
+    return [[list(row) for row in one] for one in best[:_MOST_ORDERS]]
+
+
+def _frozen(rows: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(row) for row in rows)
 
 
 def _begin(rows: Rows) -> None:
@@ -76,8 +83,13 @@ def _sweep(rows: list[list[int]], near: Sequence[Sequence[int]], *, down: bool) 
 
 
 def _transpose(
-    rows: list[list[int]], above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]
+    rows: list[list[int]],
+    above: Sequence[Sequence[int]],
+    below: Sequence[Sequence[int]],
+    *,
+    ties: bool,
 ) -> None:
+    """Swap neighbours where that saves crossings; with `ties` also where it costs none."""
     for index, row in enumerate(rows):
         if len(row) > _MOST_TRANSPOSED:
             continue
@@ -93,7 +105,7 @@ def _transpose(
         for n in range(len(row) - 1):
             left, right = places[row[n]], places[row[n + 1]]
             gain = sum(_pairs(a, b) - _pairs(b, a) for a, b in zip(left, right, strict=True))
-            if gain > 0:
+            if gain > 0 or (ties and gain == 0):
                 row[n], row[n + 1] = row[n + 1], row[n]
 
 

@@ -31,8 +31,8 @@ class _Alignment:
     x: list[float]
 
 
-def place(rows: Rows) -> list[float]:
-    """Return the x of each item; the leftmost side is at 0."""
+def place(rows: Rows) -> tuple[float, list[float]]:
+    """Return the x of each item, the leftmost side at 0, and before it how bad that is."""
     conflicts = _conflicts(rows)
     found = [
         _aligned(rows, conflicts, down=down, left=left)
@@ -45,7 +45,7 @@ def place(rows: Rows) -> list[float]:
     lowest = min(
         (x - item.size.left for x, item in zip(best.x, rows.items, strict=True)), default=0
     )
-    return [x - lowest for x in best.x]
+    return _cost(rows, best.x), [x - lowest for x in best.x]
 
 
 def gap(rows: Rows, left: int, right: int) -> float:

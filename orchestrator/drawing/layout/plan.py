@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from orchestrator.drawing.layout.graph import Arc, Line, Plan, Point, Rect, Size
-from orchestrator.drawing.layout.order import order
+from orchestrator.drawing.layout.order import orders
 from orchestrator.drawing.layout.placing import place
 from orchestrator.drawing.layout.ranks import find_main, find_ranks, find_returns
 from orchestrator.drawing.layout.routing import TRACK, Channels, route
@@ -27,8 +27,7 @@ def lay_out(sizes: Sequence[Size], arcs: Sequence[Arc]) -> Plan:
     returns = find_returns(len(sizes), arcs)
     ranks = find_ranks(len(sizes), arcs, returns)
     rows = make_rows(sizes, arcs, ranks, returns, find_main(arcs, ranks, returns))
-    order(rows)
-    x = place(rows)
+    x = _place(rows)
     channels = route(rows, x)
     tops = _tops(rows, channels)
     heights = [_height(rows, row) for row in rows.rows]
@@ -36,6 +35,20 @@ def lay_out(sizes: Sequence[Size], arcs: Sequence[Arc]) -> Plan:
     lines = _Lines(rows, x, channels, tops, heights).draw(arcs, returns)
     width = max((at + item.size.right for at, item in zip(x, rows.items, strict=True)), default=0.0)
     return Plan(width, tops[-1] + heights[-1] if tops else 0.0, places, lines)
+
+
+def _place(rows: Rows) -> list[float]:
+    """Bring the items into the best of several orders, and return the x of each."""
+    best: tuple[float, list[float], list[list[int]]] | None = None
+    for one in orders(rows):
+        rows.rows[:] = one
+        cost, x = place(rows)
+        if best is None or cost < best[0]:
+            best = cost, x, one
+    if best is None:
+        return []
+    rows.rows[:] = best[2]
+    return best[1]
 
 
 def _height(rows: Rows, row: Sequence[int]) -> float:
