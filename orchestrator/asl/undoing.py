@@ -1,4 +1,4 @@
-"""The order of undoing: what is undone when a state fails, read from the definition.
+"""The order of undoing: what is undone when a state fails, or undoes, read from the definition.
 
 What stands here has been done on the ways that lead to a state, newest first. What lies on some of
 them only is marked as in doubt, and so is what other branches may have done by then: all ways are
@@ -100,8 +100,9 @@ class Then(StrEnum):
 class Outcome:
     """What is undone, newest first, and what follows.
 
-    NEXT: the state `at` (the failed one, or one around it) catches `errors` and leads to `next`.
-    RETRY: it is tried again. END: nothing catches it, and the execution ends.
+    NEXT: the state `at` (the failed one, or one around it) catches `errors` and leads to `next`; a
+    Compensate state leads there without errors. RETRY: it is tried again. END: nothing catches it,
+    and the execution ends.
     """
 
     then: Then
@@ -113,7 +114,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A state in which an execution can fail, be stopped or run out of time.
+    """A state in which an execution can fail, be stopped or run out of time, or one that undoes.
 
     `left_out` is the number of Catchers that are not listed.
     """
@@ -161,19 +162,19 @@ def _value(step: Step) -> Json:
 
 
 def order_of_undoing(machine: Machine) -> tuple[Failure, ...]:
-    """Tell of each state that can fail what is undone then, in the order of the text."""
+    """Tell what is undone in each state that fails, or that undoes, in the order of the text."""
     reader = _Reader(machine)
     return tuple(reader.failures(Branch(machine.start_at, machine.states)))
 
 
-def can_fail(state: State) -> bool:
-    """Tell whether an execution can end in a state otherwise than by succeeding.
+def can_undo(state: State) -> bool:
+    """Tell whether something can be undone in a state.
 
-    Whatever works, waits or chooses can; a Pass or a Succeed only if it evaluates something.
+    Whatever works, waits or chooses can fail; a Pass or a Succeed only if it evaluates something.
     """
     if isinstance(state, Pass | Succeed):
         return any(reading not in (WHOLE, ALL_OF_IT) for reading in readings(state))
-    return not isinstance(state, Compensate)
+    return True
 
 
 class _Reader:
@@ -189,7 +190,7 @@ class _Reader:
     def failures(self, branch: Branch) -> Iterator[Failure]:
         """Read a scope, and those inside."""
         for state in branch.states.values():
-            if can_fail(state):
+            if can_undo(state):
                 yield self._failure(state)
             for inner in branches_of(state):
                 yield from self.failures(inner)
@@ -201,6 +202,10 @@ class _Reader:
 
     def _outcomes(self, state: State) -> Iterator[Outcome]:
         """What can follow, from the state itself outwards."""
+        if isinstance(state, Compensate):
+            steps = self._listed(self._before(state))
+            yield Outcome(Then.NEXT, state.name, (), state.next, steps)
+            return
         steps = self._own(state)
         caught = yield from self._met(state, steps)
         steps += self._before(state)

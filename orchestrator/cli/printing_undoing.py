@@ -30,7 +30,7 @@ def order_of_undoing(failures: Sequence[Failure], json: bool) -> None:
         emit([failure.value for failure in failures])
         return
     if not failures:
-        print("no state can fail")
+        print("nothing is undone")
     for (verb, outcomes, left_out), some in groupby(failures, _alike):
         for line in _told(_either([one.state for one in some]), verb, outcomes):
             print(line)
@@ -48,6 +48,8 @@ def _verb(failure: Failure) -> str:
             return "is stopped"
         case "Fail":
             return "is reached"
+        case "Compensate":
+            return "undoes"
         case _:
             return "fails"
 

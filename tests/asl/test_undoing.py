@@ -149,7 +149,9 @@ def test_after_a_compensate_state_nothing_is_pending() -> None:
         A=task("a", "Undo"), Undo={"Type": "Compensate", "Next": "B"}, B=task("b", "C"), C=plain()
     )
     found = failures(machine)
-    assert "Undo" not in found
+    (undo,) = found["Undo"].outcomes
+    assert (undo.then, undo.at, undo.errors, undo.next) == (Then.NEXT, "Undo", (), "B")
+    assert said(undo.steps) == ["A"]
     assert said(found["B"].outcomes[-1].steps) == []
     assert said(found["C"].outcomes[-1].steps) == ["B"]
 

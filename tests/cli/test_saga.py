@@ -47,7 +47,8 @@ SAGA = definition(
         "Default": "Pay",
     },
     Pay=task("Rest", "refund", Pivot=True, CompensateUnknown=True),
-    Rest={"Type": "Wait", "Seconds": 1, "Next": "Stop"},
+    Rest={"Type": "Wait", "Seconds": 1, "Next": "Undo"},
+    Undo={"Type": "Compensate", "Next": "Stop"},
     Stop={"Type": "Fail"},
 )
 
@@ -98,7 +99,8 @@ def test_saga_prints_what_is_undone_at_each_failure(call: Call, file: File) -> N
     assert lines[pay + 1] == "  1. refund (Pay), if nobody knows whether it was done"
     rest = lines.index("Rest is stopped:")
     assert lines[rest + 1].startswith("  1. Rooms, if it was done, side by side")
-    assert "Stop is reached:" in lines
+    assert "Undo undoes:" in lines
+    assert lines[-1] == "Stop is reached: nothing is undone"
 
 
 def test_saga_as_json_is_what_the_service_answers(call: Call, file: File) -> None:
@@ -134,4 +136,4 @@ def test_saga_says_what_keeps_it_from_reading(call: Call, file: File) -> None:
     assert bad.code == 2
     assert "has errors: orchestrator validate" in bad.err
     assert call("saga", "nowhere.json").code == 2
-    assert call("saga", file("greet.asl.json", PASSES)).out == "no state can fail\n"
+    assert call("saga", file("greet.asl.json", PASSES)).out == "nothing is undone\n"
