@@ -16,7 +16,7 @@ import uvicorn
 from orchestrator import main
 from orchestrator.api.door import application
 from orchestrator.client import Client, Refused, Verdict
-from orchestrator.main import Embedded
+from orchestrator.main import Embedded, Parts
 from tests.conftest import ROOT
 
 ORDER = (ROOT / "definitions" / "order.asl.json").read_text()
@@ -61,14 +61,19 @@ def eventually(holds: Callable[[], bool], seconds: float = LIMIT_SECONDS) -> Non
 
 @contextmanager
 def house(data: Path) -> Iterator[House]:
-    with main.embedded(data, ["workers"]) as parts, serving(parts) as url, Client(url) as client:
+    with (
+        main.embedded(data, ["workers"]) as parts,
+        serving(parts.parts) as url,
+        Client(url) as client,
+    ):
         client.deploy("order", ORDER)
         yield House(parts, client, url, data)
 
 
 @contextmanager
-def serving(parts: Embedded) -> Iterator[str]:
-    store = parts.parts.store
+def serving(parts: Parts) -> Iterator[str]:
+    """The native HTTP door of a process, in a thread."""
+    store = parts.store
     app = application(parts.service, store.scope, store.limits)
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import random
 import time
 from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
+import httpx
 import pytest
 
 from orchestrator.execution.calling import NOBODY_TAKES_IT
-from tests.calls.house import ORDER
-from tests.calls.machines import RACE, Deployment, at_once, deployment, verdict
+from tests.calls.house import ORDER, serving
+from tests.calls.machines import RACE, Aim, Deployment, at_once, deployment, verdict
+from tests.execution.test_order_model import MODEL, SIX
 from workers.ledger import kept_at
 
 
@@ -29,22 +33,24 @@ def running(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
 
 def test_of_200_equal_calls_at_once_one_is_accepted(running: Deployment) -> None:
     address = running.service.start_execution("order", "one").address
-    said: list[str] = []
 
-    def pay() -> None:
-        call = running.service.call_execution(address, "pay", "{}", wait_seconds=30)
-        said.append(call.verdict.value)
+    async def pay(url: str) -> Counter[int]:
+        limits = httpx.Limits(max_connections=200)
+        async with httpx.AsyncClient(base_url=url, limits=limits, timeout=60) as client:
+            path = f"/v1/executions/{address}/calls/pay?wait=30"
+            answers = await asyncio.gather(*[client.post(path, json={}) for _ in range(200)])
+        return Counter(answer.status_code for answer in answers)
 
-    for _ in range(5):
-        at_once([pay] * 40)
-    assert Counter(said) == {"accepted": 1, "refused": 199}
+    with serving(running.parts) as url:
+        assert asyncio.run(pay(url)) == {200: 1, 409: 199}
     assert running.types(address).count("CallAccepted") == 1
 
 
 def test_of_one_id_used_50_times_at_once_one_counts_and_all_hear_the_same(
     running: Deployment,
 ) -> None:
-    address = running.service.start_execution("race", "same").address
+    later = json.dumps({"at": "2100-01-01T00:00:00Z"})
+    address = running.service.start_execution("race", "same", later).address
     said: list[str] = []
 
     def go() -> None:
@@ -56,17 +62,40 @@ def test_of_one_id_used_50_times_at_once_one_counts_and_all_hear_the_same(
     assert len(running.service.execution_calls(address)) == 1
 
 
+def test_messages_late_doubled_and_out_of_order_end_as_the_table_says(running: Deployment) -> None:
+    chance = random.Random(5)
+
+    def order(number: int) -> None:
+        service = running.service
+        address = service.start_execution("order", f"p{number}").address
+        messages = [(f"m{n}", message) for n, message in enumerate(SIX)]
+        doubled = [*messages, *chance.sample(messages, 3)]
+        chance.shuffle(doubled)
+        state, heard = "Pending", dict[str, str]()
+        for call_id, message in doubled:
+            given = json.dumps({"cleared": message == "cleared"})
+            name = "pay" if message == "cleared" else message
+            said = service.call_execution(address, name, given, call_id, wait_seconds=30).said
+            if call_id not in heard:
+                state, reason = MODEL[state, message]
+                heard[call_id] = said
+                assert json.loads(said).get("reason") == reason, (state, message)
+            assert said == heard[call_id]
+        running.until(lambda: running.state(address) == state)
+
+    at_once([partial(order, number) for number in range(20)])
+
+
 def race_a_call_against_its_timer(running: Deployment, races: int) -> Counter[str]:
-    chance = random.Random(races)
+    aim = Aim(races, calls_per_timer=1)
     won: Counter[str] = Counter()
 
     def race(number: int) -> None:
-        address = running.service.start_execution("race", f"r{number}").address
-        (waits,) = running.service.execution_waits(address)
-        assert waits.timer is not None
-        running.sleep_until(waits.timer.at + timedelta(seconds=chance.uniform(-0.01, 0.03)))
+        fires_at = running.store.now() + timedelta(seconds=0.3)
+        given = json.dumps({"at": fires_at.isoformat()})
+        address = running.service.start_execution("race", f"r{number}", given).address
+        running.sleep_until(aim.at(fires_at))
         said = verdict(running.service.call_execution(address, "go", "{}"))
-        running.until(lambda: running.state(address) in ("Called", "Fired"))
         types = running.types(address)
         assert types.count("AwaitStateExited") == 1
         assert types.count("CallAccepted") + types.count("TimerFired") == 1
@@ -75,16 +104,18 @@ def race_a_call_against_its_timer(running: Deployment, races: int) -> Counter[st
         else:
             assert (said["reason"], running.state(address)) == ("fired", "Fired")
         won[said["verdict"]] += 1
+        aim.learn(timer_won=said["verdict"] == "refused")
 
-    for first in range(0, races, 10):
-        at_once([partial(race, number) for number in range(first, min(races, first + 10))])
+    for first in range(0, races, 20):
+        at_once([partial(race, number) for number in range(first, min(races, first + 20))])
+    time.sleep(0.1)
     assert running.store.due(10) == []
     return won
 
 
 def test_a_call_and_a_timer_race_and_one_of_them_wins(running: Deployment) -> None:
-    won = race_a_call_against_its_timer(running, 100)
-    assert min(won["accepted"], won["refused"]) >= 10, won
+    won = race_a_call_against_its_timer(running, 300)
+    assert min(won["accepted"], won["refused"]) >= 30, won
 
 
 @pytest.mark.chaos
@@ -95,34 +126,43 @@ def test_a_call_and_a_timer_race_ten_thousand_times(running: Deployment) -> None
 
 def three_at_once(running: Deployment, orders: int) -> Counter[str]:
     """Cleared pay, cancel and the review's timer within 20 ms: who leaves OnHold."""
-    chance = random.Random(orders)
+    aim = Aim(orders, calls_per_timer=2)
     won: Counter[str] = Counter()
+
+    def on_hold(name: str) -> tuple[str, datetime]:
+        """An order whose review is over in a while, and when; a slow machine takes several."""
+        service = running.service
+        address = service.start_execution("order", name, '{"review": 2}').address
+        service.call_execution(address, "pay", '{"amount": 5}')
+        service.call_execution(address, "ship", "{}", wait_seconds=30)  # refused in OnHold
+        (waits,) = service.execution_waits(address) or (None,)
+        in_time = running.store.now() + timedelta(seconds=0.05)
+        if waits is None or waits.timer is None or waits.timer.at < in_time:
+            return on_hold(f"{name}-again")
+        return address, waits.timer.at
 
     def race(number: int) -> None:
         service = running.service
-        address = service.start_execution("order", f"o{number}", '{"review": 2}').address
-        service.call_execution(address, "pay", '{"amount": 5}')
-        running.until(lambda: any(one.timer for one in service.execution_waits(address)))
-        (waits,) = service.execution_waits(address)
-        assert waits.timer is not None
-        fires_at = waits.timer.at
+        address, fires_at = on_hold(f"o{number}")
         said: dict[str, dict[str, object]] = {}
 
         def call(name: str, given: str) -> None:
-            running.sleep_until(fires_at + timedelta(seconds=chance.uniform(-0.01, 0.01)))
+            running.sleep_until(aim.at(fires_at))
             said[name] = verdict(service.call_execution(address, name, given, wait_seconds=30))
 
         at_once([partial(call, "pay", '{"cleared": true}'), partial(call, "cancel", "{}")])
-        running.until(lambda: running.state(address) in ("Paid", "Cancelled"))
-        won[check(running, address, said)] += 1
+        winner = check(running, address, said)
+        aim.learn(timer_won=winner == "timer")
+        won[winner] += 1
 
-    for first in range(0, orders, 5):
-        at_once([partial(race, number) for number in range(first, min(orders, first + 5))])
+    for first in range(0, orders, 25):
+        at_once([partial(race, number) for number in range(first, min(orders, first + 25))])
     return won
 
 
 def check(running: Deployment, address: str, said: dict[str, dict[str, object]]) -> str:
     """Who has left OnHold; history, verdicts and ledger agree on that."""
+    running.until(lambda: running.state(address) in ("Paid", "Cancelled"))
     events = running.service.whole_history(address)
     holding = next(e.id for e in events if e.details.get("name") == "OnHold")
     exits = [e for e in events if e.type == "AwaitStateExited" and e.details["name"] == "OnHold"]
@@ -165,7 +205,7 @@ def ledger_of(address: str) -> list[str]:
 def test_of_pay_cancel_and_the_timer_one_leaves_the_review(running: Deployment) -> None:
     won = three_at_once(running, 50)
     assert sum(won.values()) == 50
-    assert min(won["pay"], won["cancel"], won["timer"]) >= 1, won
+    assert min(won["pay"], won["cancel"], won["timer"]) >= 3, won  # 5 %
 
 
 @pytest.mark.chaos
