@@ -40,6 +40,8 @@ class Doubt(StrEnum):
     """It is undone if it was done: other ways lead here as well, or it runs beside."""
     UNKNOWN = "unknown"
     """It is undone if nobody knows whether it was done."""
+    EITHER = "either"
+    """It is undone if it was done, or if nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +302,11 @@ class _Reader:
             left ^= 1 << newest
             work = scope.works[newest]
             doubt = Doubt.NONE if pending.sure >> newest & 1 else Doubt.OTHER_WAY
+            if work.part is Part.UNKNOWN:
+                doubt = Doubt.UNKNOWN
+            if left & _twin(scope, newest):
+                left ^= _twin(scope, newest)
+                doubt = Doubt.EITHER
             made = self._work(work, doubt)
             last = steps[-1] if steps else None
             if work.loop is None:
@@ -317,7 +324,7 @@ class _Reader:
         state = self._machine.state(work.state)
         match state:
             case Task():
-                return (_undo(state, Doubt.UNKNOWN if work.part is Part.UNKNOWN else doubt),)
+                return (_undo(state, doubt),)
             case Parallel() | Map() if work.part is Part.BEGUN:
                 return self._begun(state)
             case Parallel() | Map() if state.compensate is not None:
@@ -337,6 +344,13 @@ class _Reader:
         name = self._machine.around(state.name)
         found = None if name is None else self._machine.state(name)
         return found if isinstance(found, Parallel | Map) else None
+
+
+def _twin(scope: Scope, number: int) -> int:
+    """Return the bit of what the same state leaves on other ways: it succeeds, or it fails."""
+    work, before = scope.works[number], scope.works[number - 1]
+    same = number > 0 and (work.state, work.loop) == (before.state, before.loop)
+    return 1 << number - 1 if same else 0
 
 
 def _undo(state: Task | Parallel | Map, doubt: Doubt) -> Undo:

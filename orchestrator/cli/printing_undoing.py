@@ -137,3 +137,5 @@ def _doubt(doubt: Doubt) -> str:
             return ", if it was done"
         case Doubt.UNKNOWN:
             return ", if nobody knows whether it was done"
+        case Doubt.EITHER:
+            return ", if it was done or nobody knows"

@@ -62,14 +62,17 @@ def end(definition: Object, state: str) -> tuple[Step, ...]:
 
 
 def said(steps: tuple[Step, ...]) -> list[Any]:
-    """Steps in short: `A`, `A?` in doubt, `A??` unknown, (FORK, [branch, …]), {round}, +N."""
+    """Steps in short: A, A? in doubt, A?? unknown, A?! either, (FORK, [branch]), {round}, +N."""
     return [_said(step) for step in steps]
 
 
 def _said(step: Step) -> Any:
     match step:
         case Undo():
-            return step.state + {"none": "", "other way": "?", "unknown": "??"}[step.doubt.value]
+            return (
+                step.state
+                + {"none": "", "other way": "?", "unknown": "??", "either": "?!"}[step.doubt.value]
+            )
         case Beside():
             doubt = "" if step.doubt is Doubt.NONE else "?"
             return step.state + doubt, [said(thread.steps) for thread in step.threads]
@@ -178,6 +181,19 @@ def test_a_catcher_undoes_what_its_state_has_registered_or_keeps_it() -> None:
     assert said(undoing["Wrong"].outcomes[0].steps) == ["A"]
     assert keeping["B"].outcomes[0].steps == ()
     assert said(keeping["Wrong"].outcomes[0].steps) == ["B??", "A"]
+
+
+def test_what_a_state_leaves_on_either_way_is_told_once() -> None:
+    keeps = [{"ErrorEquals": ["States.ALL"], "Next": "Undo"}]
+    machine = scope(
+        A=task("a", "F", CompensateUnknown=True, Catch=keeps),
+        F={"Type": "Parallel", "Branches": [scope(B=task("b"))], "Catch": keeps, "Next": "C"},
+        C=plain("Undo"),
+        Undo={"Type": "Compensate", "Next": "D"},
+        D=plain(),
+    )
+    found = failures(machine)["Undo"].outcomes[0].steps
+    assert said(found) == [("F", [["B?"]]), "A?!"]
 
 
 def test_a_catcher_of_everything_keeps_failures_from_what_is_around() -> None:
