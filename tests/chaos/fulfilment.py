@@ -129,7 +129,7 @@ def _expected(name: str, items: Sequence[dict[str, Json]], way: Way) -> Expected
 
 
 def check(service: Orchestrator, ledger: Ledger, placed: Sequence[Order]) -> None:
-    """Every order ended as its input says, without gaps, each effect once per key."""
+    """Every order ended as its input says, without gaps, verified, each effect once per key."""
     effects = ledger.effects()
     assert len({effect.key for effect in effects}) == len(effects)
     for order in placed:
@@ -141,6 +141,7 @@ def check(service: Orchestrator, ledger: Ledger, placed: Sequence[Order]) -> Non
         assert (None if found.output is None else found.output.value) == expected.output, order
         assert found.frames == ()
         check_history(service.whole_history(address), run.status)
+        assert service.verify_execution(address) == (), order
         done = Counter(effect.handler for effect in effects if effect.execution == address)
         assert done.pop(RESERVE, 0) in expected.reservations, (order, done)
         more = done - Counter(expected.effects)
