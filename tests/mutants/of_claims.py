@@ -173,7 +173,7 @@ OF_CLAIMS: Final[tuple[Mutant, ...]] = (
         "a result is kept until the database is back",
         "orchestrator/dispatch/slot.py",
         "            except StoreUnavailable as away:\n"
-        "                self._desk.outage.began(away)\n            else:",
+        "                self._desk.outage.failed(away)\n            else:",
         "            except StoreUnavailable:\n"
         "                return Handled(arrival.event, Verdict.STALE)\n            else:",
         "tests/dispatch/test_local_worker.py::test_a_result_is_kept_until_the_database_is_back",
