@@ -104,7 +104,9 @@ class Client:
 
     def deploy(self, machine: str, definition: str) -> dict[str, Any]:
         """Make a definition the newest revision of a machine."""
-        return self._asked("PUT", f"/v1/machines/{_part(machine)}", content=definition)
+        headers = {"Content-Type": "application/json"}
+        path = f"/v1/machines/{_part(machine)}"
+        return self._asked("PUT", path, content=definition, headers=headers)
 
     def start(self, machine: str, name: str | None = None, given: Any = None) -> str:
         """Start an execution, or find the one of that name and input; return its address."""

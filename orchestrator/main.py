@@ -48,6 +48,7 @@ from orchestrator.store import (
 
 if TYPE_CHECKING:
     from celery import Celery
+    from fastapi import FastAPI
 
     from orchestrator.dispatch.local import LocalWorker
     from orchestrator.scheduler import Scheduler
@@ -298,34 +299,45 @@ def client_environment(host: str, port: int) -> dict[str, str]:
     }
 
 
-def run_api(settings: Settings, host: str, port: int) -> None:
-    """Serve AWS's wire protocol until SIGTERM or SIGINT."""
-    from orchestrator.api.door import application
-    from orchestrator.api.server import serve
+def serve(parts: Parts, host: str, port: int, *, test_cases: bool = False) -> None:
+    """Serve the doors and the console until SIGTERM or SIGINT."""
+    from orchestrator.api.server import serve as listen
 
+    listen(application(parts, host, test_cases=test_cases), host, port)
+
+
+def application(parts: Parts, host: str = "127.0.0.1", *, test_cases: bool = False) -> FastAPI:
+    """The doors and the console as an application of ASGI that listens at a host."""
+    from orchestrator.api.door import application as doors
+    from orchestrator.api.hosts import LOOPBACK
+    from orchestrator.web.console import Console
+
+    service, store = parts.service, parts.store
+    given = frozenset(name.strip() for name in parts.settings.hosts.split(",") if name.strip())
+    here = f"[{host}]" if ":" in host else host
+    names = None if here not in LOOPBACK and not given else LOOPBACK | given
+    app = doors(service, store.scope, store.limits, test_cases=test_cases, hosts=names)
+    Console(service, store.limits).join(app)
+    return app
+
+
+def run_api(settings: Settings, host: str, port: int) -> None:
+    """Serve the doors and the console until SIGTERM or SIGINT."""
     parts = build(settings)
     try:
         parts.store.check()
     except StoreUnavailable as away:  # the door answers that, until it is back
         log.warning("the database is away", reason=str(away))
-    app = application(parts.service, parts.store.scope, parts.store.limits)
     try:
-        serve(app, host, port)
+        serve(parts, host, port)
     finally:
         parts.store.dispose()
 
 
 def run_dev(wish: Dev, host: str, port: int) -> None:
-    """Serve API, worker and scheduler in this process until SIGTERM or SIGINT."""
-    from orchestrator.api.door import application
-    from orchestrator.api.server import serve
-
-    with embedded(wish.data, wish.handlers, _dev_settings(wish), wish.mock_config) as parts:
-        store = parts.parts.store
-        app = application(
-            parts.service, store.scope, store.limits, test_cases=wish.mock_config is not None
-        )
-        serve(app, host, port)
+    """Serve API, console, worker and scheduler in this process until SIGTERM or SIGINT."""
+    with embedded(wish.data, wish.handlers, _dev_settings(wish), wish.mock_config) as running:
+        serve(running.parts, host, port, test_cases=wish.mock_config is not None)
 
 
 def _dev_settings(wish: Dev) -> Settings:

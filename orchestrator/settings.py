@@ -53,6 +53,8 @@ class Settings(BaseSettings):
     """Where the sample handlers of `workers` note what they did; default: beside the data."""
     data: Path | None = None
     """The folder of the embedded mode."""
+    hosts: str = ""
+    """Names under which the API may be asked, besides those of loopback: separated by commas."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
 

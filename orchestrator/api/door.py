@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -14,9 +14,11 @@ import structlog
 from fastapi import FastAPI, Request, Response
 
 from orchestrator.api.aws import ACTIONS, LATER, Method, Patient, methods, patient_methods
+from orchestrator.api.content import check_content
 from orchestrator.api.desk import Answer, Desk
 from orchestrator.api.errors import TOO_LARGE, UNAVAILABLE, ApiError
 from orchestrator.api.given import Given
+from orchestrator.api.hosts import LOOPBACK, Hosts
 from orchestrator.api.paging import Pages
 from orchestrator.api.presence import Presence
 from orchestrator.api.rest import Rest
@@ -108,6 +110,7 @@ class Door:
         """Answer one request."""
         request_id = _request_id()
         try:
+            check_content(request, required=False)
             action = request.headers.get("x-amz-target", "")
             body = await self.body(request)
             shown = await self._act(action, body, request)
@@ -221,9 +224,14 @@ async def _elsewhere(_request: Request, error: Exception) -> Response:
 
 
 def application(
-    service: Orchestrator, scope: Scope, limits: Limits, *, test_cases: bool = False
+    service: Orchestrator,
+    scope: Scope,
+    limits: Limits,
+    *,
+    test_cases: bool = False,
+    hosts: Collection[str] | None = LOOPBACK,
 ) -> FastAPI:
-    """The door as an application of ASGI."""
+    """The door as an application of ASGI; `hosts` are the names that it answers to, None: any."""
     door = Door(Desk(service, scope, limits, Pages(service.paging_key), test_cases))
     app = FastAPI(
         title="AWS Step Functions, as far as it is offered here",
@@ -233,6 +241,8 @@ def application(
         redoc_url=None,
         exception_handlers={404: _elsewhere, 405: _elsewhere},
     )
+    if hosts is not None:
+        app.add_middleware(Hosts, names=hosts)
     app.add_route("/", door.answer, methods=["POST"])
     app.state.close = door.close
     Rest(service, limits, door.presence(), door.presence(together=True), door.body).join(app)

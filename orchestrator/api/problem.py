@@ -41,6 +41,7 @@ _TITLES: Final = {
     "execution-exists": "The name is taken",
     "machine-deleting": "The machine is being deleted",
     "too-large": "The request is too large",
+    "not-json": "The request is of no JSON type",
     "unavailable": "Ask again with the same id",
     "internal": "The request could not be answered",
 }
@@ -95,8 +96,9 @@ def problem_of(error: Exception) -> Problem:
             return Problem(422, "invalid-input", error.why, pointer=error.pointer)
         case InvalidDefinition():
             return _of_definition(error)
-        case ApiError():  # the body was too large
-            return Problem(TOO_LARGE, "too-large", error.message)
+        case ApiError():  # of the body: too large, or of no JSON type
+            kind = "too-large" if error.status == TOO_LARGE else "not-json"
+            return Problem(error.status, kind, error.message)
         case Undecided() | ExecutionNotStopped() | Unreachable():
             return Problem(UNAVAILABLE, "unavailable", str(error))
         case DocumentError() | InvalidExecutionInput():

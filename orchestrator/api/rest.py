@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 import structlog
 from fastapi import FastAPI, Request, Response
 
+from orchestrator.api.content import check_content
 from orchestrator.api.presence import Presence
 from orchestrator.api.problem import Problem, problem_of
 from orchestrator.asl import document
@@ -87,6 +88,7 @@ class Rest:
     ) -> Callable[[Request], Awaitable[Response]]:
         async def guarded(request: Request) -> Response:
             try:
+                check_content(request, required=True)
                 return await answer(request)
             except Exception as error:  # each becomes an answer
                 found = problem_of(error)

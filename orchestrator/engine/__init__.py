@@ -16,7 +16,7 @@ from orchestrator.engine.group import Group
 from orchestrator.engine.inline import Claimant
 from orchestrator.engine.revision import UnreadableRevision
 from orchestrator.engine.starting import StartTasks
-from orchestrator.engine.surroundings import Surroundings
+from orchestrator.engine.surroundings import Surroundings, first_id
 from orchestrator.engine.topic import (
     CHILDREN,
     ENDED,
@@ -50,6 +50,7 @@ __all__ = [
     "TellingBell",
     "TokenOf",
     "UnreadableRevision",
+    "first_id",
     "no_mocks",
     "topic_of_call",
 ]

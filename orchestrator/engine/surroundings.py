@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from orchestrator.asl import definition
@@ -15,6 +16,11 @@ from orchestrator.execution.evaluate import Evaluate, evaluate_here
 
 EPOCH_MS: Final = 1_704_067_200_000
 """2024-01-01: execution ids count milliseconds from here, above 22 random bits."""
+
+
+def first_id(at: datetime) -> int:
+    """Return the lowest id of an execution that is started at a moment or later."""
+    return max(0, int(at.timestamp() * 1_000) - EPOCH_MS) << 22
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ from orchestrator.service.operations import (
     Operations,
     Retried,
 )
+from orchestrator.service.views import Look, Page, Views, Wanted
 from orchestrator.store import StoreUnavailable
 from orchestrator.verify import Contradiction
 
@@ -81,6 +82,7 @@ __all__ = [
     "InvalidDefinition",
     "InvalidExecutionInput",
     "InvalidOutput",
+    "Look",
     "MachineAlreadyExists",
     "MachineChange",
     "MachineDetail",
@@ -94,6 +96,7 @@ __all__ = [
     "NothingToRetry",
     "Operations",
     "Orchestrator",
+    "Page",
     "Retried",
     "ServiceError",
     "StartedExecution",
@@ -102,7 +105,9 @@ __all__ = [
     "Undecided",
     "UnknownCall",
     "Unreachable",
+    "Views",
     "Waits",
+    "Wanted",
     "draw",
     "order_of_undoing",
     "read_input",

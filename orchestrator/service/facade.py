@@ -37,6 +37,7 @@ from orchestrator.service.errors import (
 )
 from orchestrator.service.machines import EXPRESS, Machines
 from orchestrator.service.operations import Operations
+from orchestrator.service.views import Views
 from orchestrator.store import FIRST_CALL, CallPlace, MachineRow, MachineStatus, Revision, Store
 
 HISTORY_PAGE: Final = 1_000
@@ -91,6 +92,7 @@ class Orchestrator:
         self.callbacks = Callbacks(store, engine, limits)
         self.operations = Operations(store, engine, limits, self._scope, self._find)
         self.calls = Calls(store, engine, limits)
+        self.views = Views(store, engine, self._scope, self.calls, self._find)
 
     # -- machines --------------------------------------------------------------------------------
 
@@ -253,6 +255,10 @@ class Orchestrator:
     def paging_key(self) -> bytes:
         """The key that signs paging tokens."""
         return self._store.secret("pages")
+
+    def console_key(self) -> bytes:
+        """The key of the tokens in the console's forms."""
+        return self._store.secret("console")
 
     def _named(self, address: str) -> tuple[str, str]:
         machine, _, name = address.removeprefix(self._scope.execution_arn("", "")[:-1]).partition(

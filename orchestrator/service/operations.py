@@ -168,6 +168,10 @@ class Operations:
         """Return what operators did to an execution, in order; raises ExecutionDoesNotExist."""
         return self._store.records.trail(self._find(address).id)
 
+    def note(self, address: str, who: str, what: str, reason: str) -> None:
+        """Note an act in the trail of an execution; raises ExecutionDoesNotExist."""
+        self._store.note(self._find(address).id, who, what, reason)
+
     # -- verify ----------------------------------------------------------------------------------
 
     def verify_execution(self, address: str) -> tuple[verify.Contradiction, ...]:

@@ -17,6 +17,7 @@ from orchestrator.store.errors import (
     UnsupportedDatabase,
 )
 from orchestrator.store.lifeline import Lifeline
+from orchestrator.store.listing import Listed, Page, Sought, Waiting
 from orchestrator.store.locked import Locked
 from orchestrator.store.schema import migrate
 from orchestrator.store.store import LEASE_SECONDS, Store
@@ -67,18 +68,21 @@ __all__ = [
     "IdTaken",
     "Lapses",
     "Lifeline",
+    "Listed",
     "Locked",
     "MachineRow",
     "MachineStatus",
     "MachineWish",
     "NoSuchRevision",
     "Outcome",
+    "Page",
     "Pauses",
     "ReadyQueue",
     "Report",
     "Revision",
     "SchemaMismatch",
     "Share",
+    "Sought",
     "Started",
     "Store",
     "StoreUnavailable",
@@ -87,6 +91,7 @@ __all__ = [
     "Undecided",
     "Unserved",
     "UnsupportedDatabase",
+    "Waiting",
     "WaitingResource",
     "WorkerKind",
     "WorkerRow",

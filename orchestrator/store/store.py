@@ -35,6 +35,7 @@ from orchestrator.store import (
 )
 from orchestrator.store.database import Connecting, Database, Surroundings
 from orchestrator.store.lifeline import Lifeline
+from orchestrator.store.lists import Lists
 from orchestrator.store.records import Records
 from orchestrator.store.sweep import Share
 from orchestrator.store.transition import Outcome
@@ -88,6 +89,8 @@ class Store:
         self._with_input: set[int] = set()
         self.records = Records(self._ready)
         """What whoever looks for faults asks."""
+        self.lists = Lists(self._ready)
+        """What whoever looks at many things asks."""
 
     def check(self) -> None:
         """Raise SchemaMismatch unless the tables are this release's."""
@@ -238,6 +241,10 @@ class Store:
         Returns the moments that wake it; empty: nothing is kept.
         """
         return undecided.retry(self._ready(), execution_id, who, reason)
+
+    def note(self, execution_id: int | None, who: str, what: str, reason: str) -> None:
+        """Note an operator's act in the trail, before it is carried out."""
+        undecided.add_to_trail(self._ready(), execution_id, who, what, reason)
 
     # -- workers ---------------------------------------------------------------------------------
 

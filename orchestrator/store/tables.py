@@ -88,6 +88,7 @@ executions: Final = Table(
     UniqueConstraint("machine", "name"),
     Index("executions_machine_id", "machine", "id"),
     Index("executions_status_id", "status", "id"),
+    Index("executions_machine_status_id", "machine", "status", "id"),
     Index(
         "executions_deadline_at",
         "deadline_at",
@@ -198,6 +199,10 @@ CALLED: Final = frames.c.rests_on == text("'call'")
 Index(
     "frames_called", frames.c.execution, frames.c.id, postgresql_where=CALLED, sqlite_where=CALLED
 )
+AGEING: Final = text("rests_on IN ('call', 'callback', 'clock', 'execution')")
+"""A frame that waits for something that no worker does."""
+
+Index("frames_ageing", frames.c.entered_at, postgresql_where=AGEING, sqlite_where=AGEING)
 UNENDED: Final = and_(frames.c.kind == text("'effect'"), text("status IN ('pending', 'resting')"))
 """An effect that has not ended."""
 

@@ -358,3 +358,11 @@ def trail_of(database: Database, execution: int) -> list[TrailRow]:
 def note(connection: Connection, execution: int | None, who: str, what: str, reason: str) -> None:
     """Note an operator's act in the trail, in the transaction that carries it out."""
     connection.execute(_TRAIL, {"execution": execution, "who": who, "what": what, "reason": reason})
+
+
+def add_to_trail(
+    database: Database, execution: int | None, who: str, what: str, reason: str
+) -> None:
+    """Note an operator's act that other transactions carry out, before they do."""
+    with database.writing() as connection:
+        note(connection, execution, who, what, reason)

@@ -69,13 +69,17 @@ class Stage:
         return [event["type"] for event in self.history(execution)]
 
     def post(
-        self, action: str, content: bytes | str | Iterator[bytes], **more: Any
+        self,
+        action: str,
+        content: bytes | str | Iterator[bytes],
+        kind: str = "application/x-amz-json-1.0",
+        host: str | None = None,
+        **more: Any,
     ) -> httpx.Response:
         """Send a request as it is."""
-        headers = {
-            "X-Amz-Target": f"AWSStepFunctions.{action}",
-            "Content-Type": "application/x-amz-json-1.0",
-        }
+        headers = {"X-Amz-Target": f"AWSStepFunctions.{action}", "Content-Type": kind}
+        if host is not None:
+            headers["Host"] = host
         return httpx.post(self.url, content=content, headers=headers, timeout=10, **more)
 
 

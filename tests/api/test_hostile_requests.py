@@ -204,8 +204,7 @@ def test_signatures_and_types_that_make_no_sense_are_not_asked_after(on_sqlite: 
     for headers in (
         {"Authorization": "AWS4-HMAC-SHA256 Credential=a/b, Signature="},
         {"Authorization": "x" * 8_000},
-        {"Content-Type": "text/html"},
-        {"Content-Type": "\x7f"},
+        {"Content-Type": "application/json; charset=utf-8"},
     ):
         answer = httpx.post(
             on_sqlite.url,
@@ -215,13 +214,52 @@ def test_signatures_and_types_that_make_no_sense_are_not_asked_after(on_sqlite: 
         assert answer.status_code == 200
 
 
+def test_a_type_that_a_form_of_another_site_can_send_is_refused(on_sqlite: Stage) -> None:
+    for kind in (
+        "text/html",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=a",
+        "\x7f",
+        "application/jsonx",
+    ):
+        answer = on_sqlite.post("CreateActivity", '{"name": "made"}', kind)
+        assert answer.status_code == 415
+        assert answer.json()["__type"] == "UnsupportedMediaTypeException"
+    assert on_sqlite.client.list_activities()["activities"] == []
+
+
+def test_only_the_names_of_this_machine_are_answered(on_sqlite: Stage) -> None:
+    port = on_sqlite.url.rpartition(":")[2]
+    known = ("localhost", "127.0.0.1", "[::1]", "LocalHost", "sync-localhost", "sync-127.0.0.1")
+    for name in (*known, *(f"{one}:{port}" for one in known)):
+        answer = on_sqlite.post("ListActivities", "{}", host=name)
+        assert answer.status_code == 200, name
+    for name in (
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "[::1].x",
+        "localhost:80:80",
+        "127.0.0.1@evil.example",
+        "sync-evil.example",
+        "[::2]",
+        "0",
+    ):
+        answer = on_sqlite.post("CreateActivity", '{"name": "made"}', host=name)
+        assert answer.status_code == 421, name
+    assert on_sqlite.client.list_activities()["activities"] == []
+
+
 def test_a_body_that_is_announced_as_too_long_is_not_waited_for(on_sqlite: Stage) -> None:
     host, port = on_sqlite.url.removeprefix("http://").split(":")
     for announced in ("99999999999", "9" * 19):
         with socket.create_connection((host, int(port)), timeout=LATEST_SECONDS) as connection:
             connection.sendall(
-                b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: AWSStepFunctions.ListActivities\r\n"
-                b"Content-Length: " + announced.encode() + b"\r\n\r\n{"
+                b"POST / HTTP/1.1\r\nHost: localhost\r\n"
+                b"X-Amz-Target: AWSStepFunctions.ListActivities\r\nContent-Length: "
+                + announced.encode()
+                + b"\r\n\r\n{"
             )
             assert connection.recv(4_096).startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 400 "))
 

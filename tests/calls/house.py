@@ -14,7 +14,6 @@ from typing import Any
 import uvicorn
 
 from orchestrator import main
-from orchestrator.api.door import application
 from orchestrator.client import Client, Refused, Verdict
 from orchestrator.main import Embedded, Parts
 from tests.conftest import ROOT
@@ -72,11 +71,12 @@ def house(data: Path) -> Iterator[House]:
 
 @contextmanager
 def serving(parts: Parts) -> Iterator[str]:
-    """The native HTTP door of a process, in a thread."""
-    store = parts.store
-    app = application(parts.service, store.scope, store.limits)
+    """The doors of a process and the console, in a thread."""
+    app = main.application(parts)
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
+    )
     thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
     thread.start()
     eventually(lambda: server.started)

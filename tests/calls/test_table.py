@@ -18,6 +18,7 @@ from tests.calls.house import House, eventually, house
 from workers.ledger import kept_at
 
 STATES = ("Pending", "OnHold", "Paid", "Shipped", "Cancelled")
+JSON = {"Content-Type": "application/json"}
 REVIEW = "the fraud review is not finished"
 TABLE: dict[tuple[str, str], str] = {
     ("Pending", "pay"): "→ ScreenForFraud",
@@ -206,7 +207,7 @@ def test_a_repeat_is_answered_byte_for_byte_also_when_the_order_has_moved_on(hom
     key = {"Idempotency-Key": "once"}
     first = httpx.post(f"{url}/pay", json={"amount": 1, "b": 2.0}, headers=key)
     home.until(address, "OnHold")
-    again = httpx.post(f"{url}/pay", content='{"b": 2, "amount": 1}', headers=key)
+    again = httpx.post(f"{url}/pay", content='{"b": 2, "amount": 1}', headers={**JSON, **key})
     assert (again.status_code, again.content) == (200, first.content)
     for path, given in (("pay", {"amount": 2}), ("ship", {"amount": 1})):
         other = httpx.post(f"{url}/{path}", json=given, headers=key)
@@ -249,7 +250,8 @@ def test_bad_input_is_a_problem_with_its_place(
     name = f"bad-{abs(hash((path, body)))}"
     order_in(home, "Pending", name)
     target = path.replace("bad/", f"{name}/")
-    response = httpx.post(f"{home.url}/v1/executions/order:{target}", content=body)
+    url = f"{home.url}/v1/executions/order:{target}"
+    response = httpx.post(url, content=body, headers=JSON)
     assert response.status_code == status, response.text
     if status in (400, 404, 422):
         assert response.headers["content-type"] == "application/problem+json"
@@ -293,18 +295,30 @@ def test_a_condition_that_fails_to_evaluate_refuses_and_leaves_the_state_alone(h
 
 def test_the_native_routes_answer_problems(home: House) -> None:
     machines = f"{home.url}/v1/machines"
-    assert httpx.put(f"{machines}/x", content="{").status_code == 400
-    faulty = httpx.put(f"{machines}/x", content='{"StartAt": "A", "States": {}}')
+    assert httpx.put(f"{machines}/x", content="{", headers=JSON).status_code == 400
+    states = '{"StartAt": "A", "States": {}}'
+    faulty = httpx.put(f"{machines}/x", content=states, headers=JSON)
     assert faulty.status_code == 422
     assert faulty.json()["pointer"] == "/States"
-    assert httpx.put(f"{machines}/a%20b", content="{}").status_code in (400, 422)
+    assert httpx.put(f"{machines}/a%20b", content="{}", headers=JSON).status_code in (400, 422)
     assert httpx.post(f"{machines}/nothing/executions", json={}).status_code == 404
-    assert httpx.post(f"{machines}/order/executions", content="[]").status_code == 400
+    started = f"{machines}/order/executions"
+    assert httpx.post(started, content="[]", headers=JSON).status_code == 400
     taken = {"name": "taken", "input": {"a": 1}}
     assert httpx.post(f"{machines}/order/executions", json=taken).status_code == 201
     assert httpx.post(f"{machines}/order/executions", json=taken).status_code == 200
     other = httpx.post(f"{machines}/order/executions", json={"name": "taken", "input": {}})
     assert other.status_code == 409
+    plain: list[dict[str, str]] = [{}, {"Content-Type": "text/plain"}]
+    for headers in (*plain, {"Content-Type": "application/x-www-form-urlencoded"}):
+        name = {"name": f"plain{len(headers)}"}
+        answer = httpx.post(started, content=json.dumps(name), headers=headers)
+        assert answer.status_code == 415
+        assert answer.json()["type"] == "urn:durable-orchestrator:not-json"
+        cancel = f"{home.url}/v1/executions/order:taken/calls/cancel"
+        assert httpx.post(cancel, headers=headers).status_code == 415
+    assert home.client.get("order:taken")["state"] == "Pending"
+    assert httpx.get(f"{home.url}/v1/executions/order:plain0").status_code == 404
     assert httpx.get(f"{home.url}/v1/executions/order:nobody").status_code == 404
 
 

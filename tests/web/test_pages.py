@@ -1,0 +1,184 @@
+"""The console without scripts: pages and forms, over HTTP."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.calls.house import House
+from tests.web.visitor import Visitor, said, text
+
+
+@pytest.fixture
+def visitor(home: House) -> Iterator[Visitor]:
+    found = Visitor(home.url)
+    yield found
+    found.http.close()
+
+
+def test_the_whole_life_of_an_order(home: House, visitor: Visitor) -> None:
+    started = visitor.send("/start", machine="order", name="life", input='{"order_id": "life"}')
+    assert started.headers["location"] == "/executions/order%3Alife"
+    home.until("order:life", "Pending")
+    assert visitor.call("order:life", "ship") == "ship was refused in Pending: pay first"
+    said_pay = visitor.call("order:life", "pay", **{"input.amount": "129"})
+    assert said_pay == "pay was accepted: Pending → ScreenForFraud"
+    home.until("order:life", "OnHold")
+    cleared = visitor.call("order:life", "pay", **{"input.cleared": "true"})
+    assert cleared == "pay was accepted: OnHold → Paid"
+    assert visitor.call("order:life", "ship", json="{}") == "ship was accepted: Paid → Shipped"
+    late = visitor.call("order:life", "cancel", who="Ada", reason="a friend asked")
+    assert late == "cancel was refused in Shipped: too late, start a return"
+    page = text(visitor.read("/executions/order:life"))
+    assert "SUCCEEDED" in page
+    assert "Ada call cancel : a friend asked" in page or "Ada call cancel: a friend asked" in page
+    assert "Shipped" in text(visitor.read("/?name=lif"))
+
+
+def test_a_mistake_in_a_form_is_said_beside_it_and_changes_nothing(
+    home: House, visitor: Visitor
+) -> None:
+    answer = visitor.send("/start", machine="order", name="bad", input="{")
+    assert answer.status_code == 400
+    assert "Invalid State Machine Execution Input" in said(answer.text)
+    assert visitor.send("/start", machine="nobody", name="bad").status_code == 404
+    assert visitor.send("/start", machine="order", name="a/b").status_code == 400
+    visitor.read("/executions/order:bad", 404)
+    home.start("once", a=1)
+    assert visitor.send("/start", machine="order", name="once", input="{}").status_code == 409
+    path = "/executions/order:once/call"
+    assert visitor.send(path, call="pay", **{"input.amount": "much"}).status_code == 400
+    assert visitor.send(path, call="pay", json='{"amount": -1}').status_code == 422
+    assert visitor.send(path, call="sing").status_code == 400
+    assert home.client.calls("order:once") == []
+
+
+def test_the_same_form_sent_twice_is_one_call(home: House, visitor: Visitor) -> None:
+    home.start("twice")
+    home.until("order:twice", "Pending")
+    page = visitor.read("/executions/order:twice")
+    ship = page[page.index('value="ship"') :]
+    number = re.findall(r'name="id" value="([^"]+)"', ship)[0]
+    for _ in range(2):
+        assert "pay first" in visitor.call("order:twice", "ship", id=number)
+    assert len(home.client.calls("order:twice")) == 1
+
+
+def test_a_stop_needs_a_name_and_a_reason_and_stands_in_the_trail(
+    home: House, visitor: Visitor
+) -> None:
+    home.start("stopped")
+    home.until("order:stopped", "Pending")
+    path = "/executions/order:stopped/stop"
+    assert visitor.send(path, who="Ada").status_code == 422
+    assert visitor.send(path, reason="no").status_code == 422
+    assert home.client.get("order:stopped")["status"] == "RUNNING"
+    assert visitor.send(path, who="Ada", reason="the customer called").status_code == 303
+    page = text(visitor.read("/executions/order:stopped"))
+    assert "ABORTED" in page
+    assert "Ada stop: the customer called" in page
+
+
+def test_filters_stand_in_the_address_and_pages_stay_where_they_are(
+    home: House, visitor: Visitor
+) -> None:
+    for n in range(55):
+        home.client.start("order", f"page-{n:02}", {"n": n})
+    first = visitor.read("/?machine=order&status=RUNNING&state=Pending")
+    (older,) = re.findall(r'href="([^"]+)" rel="next"', first)
+    home.client.start("order", "page-new")
+    second = visitor.read(older.replace("&amp;", "&"))
+    names = [re.findall(r">(page-\d\d)<", page) for page in (first, second)]
+    assert names[0][0] == "page-54"
+    assert sorted({*names[0], *names[1]}) == [f"page-{n:02}" for n in range(55)]
+    assert not {*names[0]} & {*names[1]}
+    (newer,) = re.findall(r'href="([^"]+)" rel="prev"', second)
+    back = re.findall(r">(page-\d\d)<", visitor.read(newer.replace("&amp;", "&")))
+    assert back == names[0]
+    assert "no moment" in visitor.read("/?since=yesterday")
+    assert "page-new" not in visitor.read("/?until=2020-01-01")
+    assert "page-new" in visitor.read("/?since=2020-01-01")
+    assert re.findall(r">(page-\d\d)<", visitor.read("/?name=page-0")) == [
+        f"page-{n:02}" for n in range(10)
+    ]
+
+
+# -- what may not be -----------------------------------------------------------------------------
+
+
+def test_a_form_without_the_visitors_token_changes_nothing(home: House, visitor: Visitor) -> None:
+    home.start("mine")
+    home.until("order:mine", "Pending")
+    token = visitor.token()
+    fields = {"call": "cancel", "who": "Eve", "reason": "x"}
+    path = f"{home.url}/executions/order:mine"
+    stranger = Visitor(home.url)
+    foreign = stranger.token()
+    stranger.http.close()
+    with httpx.Client() as bare:
+        forged = [
+            bare.post(f"{path}/call", data=fields),
+            bare.post(f"{path}/call", data={**fields, "token": token}),
+            visitor.http.post(f"{path}/call", data=fields),
+            visitor.http.post(f"{path}/call", data={**fields, "token": ""}),
+            visitor.http.post(f"{path}/call", data={**fields, "token": foreign}),
+            visitor.http.post(f"{path}/call", data={**fields, "token": token + "0"}),
+            visitor.http.post(f"{path}/stop", data=fields),
+            visitor.http.post("/start", data={"machine": "order", "name": "forged"}),
+            visitor.http.post(
+                f"{path}/call",
+                data={**fields, "token": token},
+                headers={"Sec-Fetch-Site": "cross-site"},
+            ),
+        ]
+    assert {answer.status_code for answer in forged} == {403}
+    plain = visitor.http.post(
+        f"{path}/call", content='{"call": "cancel"}', headers={"Content-Type": "text/plain"}
+    )
+    assert plain.status_code == 415
+    assert home.client.get("order:mine")["state"] == "Pending"
+    assert home.client.calls("order:mine") == []
+    assert "No operator has touched it" in visitor.read("/executions/order:mine")
+    visitor.read("/executions/order:forged", 404)
+
+
+def test_a_foreign_host_sees_and_changes_nothing(visitor: Visitor) -> None:
+    token = visitor.token()
+    foreign = {"Host": "evil.example"}
+    answers = [
+        visitor.http.get("/", headers=foreign),
+        visitor.http.get("/static/console.js", headers=foreign),
+        visitor.http.get("/live?execution=1", headers=foreign),
+        visitor.http.post(
+            "/start", data={"token": token, "machine": "order", "name": "far"}, headers=foreign
+        ),
+        visitor.http.post("/v1/machines/order/executions", json={"name": "far"}, headers=foreign),
+    ]
+    assert {answer.status_code for answer in answers} == {421}
+    assert "order" not in answers[0].text
+    visitor.read("/executions/order:far", 404)
+
+
+def test_pages_forbid_foreign_code_and_have_none_of_their_own(
+    home: House, visitor: Visitor
+) -> None:
+    home.start("plain")
+    for path in ("/", "/start?machine=order", "/executions/order:plain", "/nowhere"):
+        answer = visitor.http.get(path)
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert not re.findall(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=", answer.text)
+        assert not re.findall(r'(?:src|href)="(?:https?:)?//', answer.text)
+    assert "HttpOnly" in httpx.get(home.url).headers["set-cookie"]
+    assert "SameSite=strict" in httpx.get(home.url).headers["set-cookie"]
+
+
+def test_what_is_not_there_says_so(visitor: Visitor) -> None:
+    for path in ("/nowhere", "/executions/order:nobody", "/executions/x", "/executions/%00"):
+        visitor.read(path, 404)
+    assert visitor.http.get("/static/..%2Fconsole.py").status_code == 404
