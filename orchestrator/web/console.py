@@ -11,7 +11,7 @@ from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
 import structlog
 from fastapi import FastAPI, Request, Response
-from starlette.responses import FileResponse, RedirectResponse
+from fastapi.responses import FileResponse, RedirectResponse
 
 from orchestrator.asl.limits import Limits
 from orchestrator.service import Orchestrator, Wanted

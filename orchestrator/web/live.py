@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import structlog
 from fastapi import Request
-from starlette.responses import StreamingResponse
+from fastapi.responses import StreamingResponse
 
 log = structlog.get_logger(__name__)
 
