@@ -11,7 +11,7 @@ ARGS ?=
 # Tests mostly wait (for processes, timers, leases): more of them at once than there are cores.
 JOBS ?= 4
 
-.PHONY: help demo test check proof conformance bench cover format lock clean
+.PHONY: help demo test check proof conformance bench pictures cover format lock clean
 
 help: ## Lists the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
@@ -52,6 +52,12 @@ conformance: ## Runs the recorded cases beside the project, writes docs/conforma
 bench: ## Measures what the engine costs; ARGS="--only W1 --peers --json FILE"
 	@.ci/bootstrap dev
 	@$(PYTHON_IN_VENV) -m tests.benchmarks $(ARGS)
+
+pictures: ## Draws the definitions into docs/pictures
+	@.ci/bootstrap run
+	@for file in definitions/*.asl.json; do \
+		$(BIN)/orchestrator graph $$file -o docs/pictures/$$(basename $$file .asl.json).svg; \
+	done
 
 cover: ## Runs all tests and shows which lines and branches they leave out
 	@.ci/bootstrap dev

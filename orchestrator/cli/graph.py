@@ -9,6 +9,7 @@ import typer
 
 from orchestrator.cli.errors import EXIT_WRONG_USE, answered, wrong_use
 from orchestrator.cli.files import read_text
+from orchestrator.cli.options import DatabaseUrl, facade
 
 if TYPE_CHECKING:
     from orchestrator.asl.machine import Machine
@@ -23,12 +24,24 @@ def graph(
         Optional[Path],
         typer.Option("--output", "-o", help="The file to write. Default: standard output."),
     ] = None,
+    execution: Annotated[
+        Optional[str],
+        typer.Option(
+            "--execution", help="Colour the states as in this execution.", metavar="MACHINE:NAME"
+        ),
+    ] = None,
+    database_url: DatabaseUrl = None,
 ) -> None:
-    """Draw a definition as SVG."""
+    """Draw a definition as SVG, with the states of an execution coloured."""
     from orchestrator.service import draw
 
     with answered():
-        picture = draw(_machine(file)).svg()
+        drawing = draw(_machine(file))
+    if execution is None:
+        picture = drawing.svg()
+    else:
+        with facade(database_url) as service:
+            picture = drawing.svg(service.execution_marks(execution))
     if output is None:
         print(picture, end="")
         return

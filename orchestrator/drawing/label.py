@@ -12,17 +12,16 @@ from orchestrator.drawing.transition import EdgeKind, Transition
 
 LABEL_ABOVE: Final = 3.0
 _WIDEST, _LINES = 170.0, 3
-_LINES_OF_ONE_CONDITION = 2
 _SIDE = 6.0
 
 
 def label(transition: Transition) -> tuple[str, ...]:
     """Return what is written on an arrow, line by line."""
     causes = [shown(cause) for cause in transition.labels]
-    if transition.kind is not EdgeKind.CHOICE:
-        return wrap(", ".join(causes), SMALL_SIZE, _WIDEST, _LINES) if causes else ()
-    if len(causes) == 1:
-        return wrap(causes[0], SMALL_SIZE, _WIDEST, _LINES_OF_ONE_CONDITION)
+    if not causes:
+        return ()
+    if len(causes) == 1 or transition.kind is not EdgeKind.CHOICE:
+        return wrap(", ".join(causes), SMALL_SIZE, _WIDEST, _LINES)
     lines = [
         fit(f"or {cause}" if n else cause, SMALL_SIZE, _WIDEST) for n, cause in enumerate(causes)
     ]

@@ -96,8 +96,9 @@ def _leaving(machine: Machine, state: State) -> Iterator[Transition]:
 
 def _choices(state: Choice) -> Iterator[Transition]:
     for rule in state.rules:
-        words = wording.condition(rule.rule)
-        detail = f"{words} ({rule.comment})" if rule.comment else words
+        words = wording.condition(rule.rule, brief=True)
+        full = wording.condition(rule.rule)
+        detail = f"{full} ({rule.comment})" if rule.comment else full
         yield Transition(state.name, rule.next, EdgeKind.CHOICE, (words,), (detail,))
     if state.default is not None:
         yield Transition(state.name, state.default, EdgeKind.CHOICE, ("default",), ("default",))

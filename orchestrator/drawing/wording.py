@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from orchestrator.asl import query_templates, templates
 from orchestrator.asl.choices import And, Comparison, Not, Or, Present, Rule, Test
@@ -31,21 +32,22 @@ _KINDS: Final = {
     "IsBoolean": "a boolean",
     "IsTimestamp": "a timestamp",
 }
+_LONGEST_PATH: Final = 24
 _INTEGRATION: Final = "arn:aws:states:::"
 _UNITS: Final = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"))
 _WITH_DEFAULT = re.compile(r"\$exists\((\$[\w.]+)\)\s*\?\s*\1\s*:\s*(\d+)")
 _PREFIXES = (("$states.input.", ""), ("$states.context.", ""), ("$states.", ""))
 
 
-def condition(rule: Rule | Query | bool) -> str:
-    """Return a condition in short; a path is written without what all begin with."""
+def condition(rule: Rule | Query | bool, *, brief: bool = False) -> str:
+    """Return a condition in words; `brief` leaves away where long paths come from."""
     match rule:
         case bool():
             return "always" if rule else "never"
         case Query():
             return query(rule)
         case Rule():
-            return _test(rule.test, inner=False)
+            return _test(rule.test, _brief if brief else path)
 
 
 def query(found: Query) -> str:
@@ -56,35 +58,45 @@ def query(found: Query) -> str:
     return text
 
 
-def _test(test: Test, *, inner: bool) -> str:
+def _test(test: Test, name: Name, *, inner: bool = False) -> str:
     match test:
         case Comparison():
-            return _comparison(test)
+            return _comparison(test, name)
         case Present(variable, expected):
-            return f"{path(variable)} is {'present' if expected else 'absent'}"
+            return f"{name(variable)} is {'present' if expected else 'absent'}"
         case Not(negated):
-            return f"not ({_test(negated, inner=False)})"
+            return f"not ({_test(negated, name)})"
         case And(tests):
-            return _several(tests, " and ", inner=inner)
+            return _several(tests, " and ", name, inner=inner)
         case Or(tests):
-            return _several(tests, " or ", inner=inner)
+            return _several(tests, " or ", name, inner=inner)
 
 
-def _several(tests: tuple[Test, ...], joint: str, *, inner: bool) -> str:
-    words = joint.join(_test(one, inner=True) for one in tests)
+def _several(tests: tuple[Test, ...], joint: str, name: Name, *, inner: bool) -> str:
+    words = joint.join(_test(one, name, inner=True) for one in tests)
     return f"({words})" if inner and len(tests) > 1 else words
 
 
-def _comparison(test: Comparison) -> str:
-    variable, comparand = path(test.variable), test.comparand
+def _comparison(test: Comparison, name: Name) -> str:
+    variable, comparand = name(test.variable), test.comparand
     if test.operator in _KINDS:
         return f"{variable} is {'' if comparand else 'not '}{_KINDS[test.operator]}"
     if test.operator == "BooleanEquals" and isinstance(comparand, bool):
         return variable if comparand else f"not {variable}"
     operator = test.operator.removesuffix("Path") if test.comparand_path else test.operator
-    sign = next(sign for name, sign in _RELATIONS if operator.endswith(name))
-    other = _value(comparand) if test.comparand_path is None else path(test.comparand_path)
+    sign = next(sign for end, sign in _RELATIONS if operator.endswith(end))
+    other = _value(comparand) if test.comparand_path is None else name(test.comparand_path)
     return f"{variable} {sign} {other}"
+
+
+Name: TypeAlias = Callable[[Path], str]
+
+
+def _brief(found: Path) -> str:
+    """Return a path, of a long one what it ends with."""
+    text = path(found)
+    start = text.find(".", len(text) - _LONGEST_PATH)
+    return f"…{text[start:]}" if len(text) > _LONGEST_PATH and start >= 0 else text
 
 
 def path(found: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from orchestrator.asl import definition, document, names
 from orchestrator.asl.diagnostics import Finding
 from orchestrator.asl.limits import DEFAULT, Limits
+from orchestrator.drawing import Mark
 from orchestrator.engine import Engine, Group, Outcome, Start
 from orchestrator.execution.call import Call
 from orchestrator.execution.events import StopRequested
@@ -36,6 +37,7 @@ from orchestrator.service.errors import (
     MachineIsDeleting,
 )
 from orchestrator.service.machines import EXPRESS, Machines
+from orchestrator.service.marks import MOST_EVENTS, MOST_FRAMES, marks
 from orchestrator.service.operations import Operations
 from orchestrator.service.views import Views
 from orchestrator.store import FIRST_CALL, CallPlace, MachineRow, MachineStatus, Revision, Store
@@ -185,6 +187,21 @@ class Orchestrator:
         while page := self.get_execution_history(address, events[-1].id):
             events += page
         return events
+
+    def execution_marks(self, address: str) -> Mapping[str, Mark]:
+        """What has become of each state, for a picture; raises ExecutionDoesNotExist."""
+        execution = self._find(address)
+        events: list[HistoryEvent] = []
+        before = 0
+        while len(events) < MOST_EVENTS:
+            page = self._store.history(execution.id, before, HISTORY_PAGE, True)
+            events += page
+            if not page or page[-1].id == 1:
+                break
+            before = page[-1].id
+        frames = self._store.frames_page(execution.id, None, MOST_FRAMES)
+        machine = self._engine.machine(execution.revision)
+        return marks(machine, execution, reversed(events), frames)
 
     def unserved(self) -> list[str]:
         """The resources that tasks wait for and no worker serves."""

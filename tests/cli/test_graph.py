@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.cli.conftest import PASSES, Call, definition
+from tests.cli.conftest import PASSES, WAITS, Call, definition
 
 File = Callable[[str, str], Path]
 
@@ -27,3 +27,17 @@ def test_graph_says_what_keeps_it_from_drawing(call: Call, file: File) -> None:
     nowhere = call("graph", file("greet.asl.json", PASSES), "-o", "no/such/folder.svg")
     assert nowhere.code == 2
     assert "no/such/folder.svg cannot be written" in nowhere.err
+
+
+def test_graph_colours_the_states_of_an_execution(
+    on_sqlite: Call, file: File, tmp_path: Path
+) -> None:
+    source = file("rest.asl.json", WAITS)
+    assert on_sqlite("deploy", source).code == 0
+    assert on_sqlite("start", "rest", "--name", "1").code == 0
+    drawn = on_sqlite("graph", source, "--execution", "rest:1", "-o", "rest.svg")
+    assert drawn.code == 0, drawn.err
+    assert 'data-state="Rest" data-mark="waiting"' in (tmp_path / "rest.svg").read_text()
+    unknown = on_sqlite("graph", source, "--execution", "rest:2")
+    assert unknown.code == 2
+    assert "rest:2" in unknown.err

@@ -1,0 +1,103 @@
+"""What has become of each state of an execution, as pictures colour it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from orchestrator.execution.frame import ExecutionStatus
+from orchestrator.handlers import TaskError, handler
+from tests.calls.machines import Deployment, deployment
+
+
+@handler("marks.fail")
+def fail() -> None:
+    raise TaskError("Marks.Broken", "as it should")
+
+
+@handler("marks.work")
+def work() -> str:
+    return "done"
+
+
+def _task(name: str, **fields: object) -> dict[str, object]:
+    return {"Type": "Task", "Resource": f"celery:marks.{name}", "Parameters": {}, **fields}
+
+
+MACHINE = json.dumps(
+    {
+        "Calls": {"go": {}},
+        "StartAt": "Begin",
+        "States": {
+            "Begin": _task(
+                "fail", Catch=[{"ErrorEquals": ["Marks.Broken"], "Next": "Mend"}], End=True
+            ),
+            "Mend": _task("work", Next="Ask"),
+            "Ask": {"Type": "Await", "On": {"go": {"Next": "Fork"}}},
+            "Fork": {
+                "Type": "Parallel",
+                "Branches": [
+                    {
+                        "StartAt": "Rest",
+                        "States": {"Rest": {"Type": "Wait", "Seconds": 86400, "End": True}},
+                    },
+                    {"StartAt": "Nobody", "States": {"Nobody": _task("nobody", End=True)}},
+                    {
+                        "StartAt": "Listen",
+                        "States": {
+                            "Listen": {"Type": "Await", "On": {"go": {"Next": "Stumble"}}},
+                            "Stumble": _task("fail", End=True),
+                        },
+                    },
+                ],
+                "Catch": [{"ErrorEquals": ["States.ALL"], "Next": "Last"}],
+                "End": True,
+            },
+            "Last": {"Type": "Await", "On": {"go": {"Next": "Broken"}}},
+            "Broken": {"Type": "Fail"},
+        },
+    }
+)
+
+
+@pytest.fixture
+def deployed(database_url: str) -> Iterator[Deployment]:
+    with deployment(database_url) as running:
+        running.service.deploy("marked", MACHINE)
+        yield running
+
+
+def test_states_are_marked_by_what_became_of_them(deployed: Deployment) -> None:
+    service = deployed.service
+
+    def marked() -> dict[str, str]:
+        return {name: str(mark) for name, mark in service.execution_marks("marked:1").items()}
+
+    service.start_execution("marked", "1")
+    deployed.until(lambda: deployed.state("marked:1") == "Ask")
+    assert marked() == {"Begin": "caught", "Mend": "done", "Ask": "waiting"}
+
+    service.call_execution("marked:1", "go", wait_seconds=10)
+    deployed.until(lambda: "Nobody" in marked())
+    before = {"Begin": "caught", "Mend": "done", "Ask": "done"}
+    waiting = {"Rest": "waiting", "Nobody": "waiting", "Listen": "waiting"}
+    assert marked() == before | {"Fork": "running"} | waiting
+
+    service.call_execution("marked:1", "go", wait_seconds=10)
+    deployed.until(lambda: deployed.state("marked:1") == "Last")
+    over = before | {"Fork": "caught", "Listen": "done", "Stumble": "failed"}
+    over |= {"Rest": "cancelled", "Nobody": "cancelled"}
+    assert marked() == over | {"Last": "waiting"}
+
+    service.call_execution("marked:1", "go", wait_seconds=10)
+    assert service.find_execution("marked:1").status is ExecutionStatus.FAILED
+    assert marked() == over | {"Last": "done", "Broken": "failed"}
+
+
+def test_what_is_stopped_is_cancelled(deployed: Deployment) -> None:
+    deployed.service.start_execution("marked", "2")
+    deployed.until(lambda: deployed.state("marked:2") == "Ask")
+    deployed.service.stop_execution("marked:2")
+    assert deployed.service.execution_marks("marked:2")["Ask"] == "cancelled"
