@@ -36,7 +36,7 @@ PADDING: Final = 10.0
 TEXT_AT: Final = 34.0
 """Where text begins in a box: right of the icon."""
 _TEXT_END = 14.0
-_MOST_NAME, _MOST_SMALL = 200.0, 250.0
+_MOST_NAME, _MOST_SMALL, _MOST_IN_FORK = 200.0, 250.0, 300.0
 _MOST_NAME_LINES, _MOST_ROWS = 2, 6
 _LEAST_WIDTH = 128.0
 _GRID = 4.0
@@ -78,12 +78,12 @@ class Face:
 
 def face(state: State) -> Face:
     """Return what is written in a state's box."""
-    rows = [Row(row.kind, fit(shown(row.text), SMALL_SIZE, _MOST_SMALL)) for row in _rows(state)]
+    most = _MOST_IN_FORK if isinstance(state, Parallel | Map) else _MOST_SMALL
+    rows = [Row(row.kind, fit(shown(row.text), SMALL_SIZE, most)) for row in _rows(state)]
     if len(rows) > _MOST_ROWS:
         rows[_MOST_ROWS - 1 :] = [Row("about", f"and {len(rows) - _MOST_ROWS + 1} more")]
     widest = max(width(row.text, SMALL_SIZE) for row in rows)
-    most = max(_MOST_NAME, widest)
-    name = wrap(shown(state.name), NAME_SIZE, most, _MOST_NAME_LINES, bold=True)
+    name = wrap(shown(state.name), NAME_SIZE, max(_MOST_NAME, widest), _MOST_NAME_LINES, bold=True)
     return Face(type(state).__name__.lower(), name, tuple(rows))
 
 

@@ -96,7 +96,7 @@ def _brief(found: Path) -> str:
     """Return a path, of a long one what it ends with."""
     text = path(found)
     start = text.find(".", len(text) - _LONGEST_PATH)
-    return f"…{text[start:]}" if len(text) > _LONGEST_PATH and start >= 0 else text
+    return f"…{text[start + 1 :]}" if len(text) > _LONGEST_PATH and start >= 0 else text
 
 
 def path(found: Path) -> str:

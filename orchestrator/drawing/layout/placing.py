@@ -188,7 +188,11 @@ def _shift(rows: Rows, found: _Alignment) -> None:
             if not pulls[root]:
                 continue
             here = found.x[root]
-            wanted = _median([(found.x[item], weight) for weight, item in pulls[root]])
+            lower, upper = _median([(found.x[item], weight) for weight, item in pulls[root]])
+            if any(rows.items[item].kind is ItemKind.BOX for item in members[root]):
+                wanted = (lower + upper) / 2
+            else:  # a line is straight at one end rather than at none
+                wanted = lower if abs(lower - here) <= abs(upper - here) else upper
             low, high = _room(rows, found, members[root], place_of)
             there = min(max(wanted, here + low), here + high)
             for item in members[root]:
@@ -208,17 +212,18 @@ def _room(
     return min(low, 0.0), max(high, 0.0)
 
 
-def _median(values: list[tuple[float, float]]) -> float:
+def _median(values: list[tuple[float, float]]) -> tuple[float, float]:
+    """Return the two of the weighted values between which the middle lies; mostly it is one."""
     values.sort()
     half = sum(weight for _, weight in values) / 2
     total = 0.0
     for n, (value, weight) in enumerate(values):
         total += weight
-        if total > half or n + 1 == len(values):
-            return value
-        if total == half:
-            return (value + values[n + 1][0]) / 2
-    return 0.0
+        if total == half and n + 1 < len(values):
+            return value, values[n + 1][0]
+        if total >= half:
+            return value, value
+    return values[-1][0], values[-1][0]
 
 
 def _cost(rows: Rows, x: Sequence[float]) -> float:
