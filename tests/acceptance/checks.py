@@ -38,7 +38,7 @@ def check_outcome(service: Orchestrator, order: Order) -> None:
     assert found.frames == ()
     history = service.whole_history(address)
     check_history(history, execution.status)
-    assert service.verify_execution(address) == (), order
+    assert service.operations.verify_execution(address) == (), order
     entered = [e.details["name"] for e in history if e.type.endswith("StateEntered")]
     assert tuple(entered) == expected.states, order
     assert execution.final_state == expected.states[-1]

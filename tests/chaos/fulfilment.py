@@ -141,7 +141,7 @@ def check(service: Orchestrator, ledger: Ledger, placed: Sequence[Order]) -> Non
         assert (None if found.output is None else found.output.value) == expected.output, order
         assert found.frames == ()
         check_history(service.whole_history(address), run.status)
-        assert service.verify_execution(address) == (), order
+        assert service.operations.verify_execution(address) == (), order
         done = Counter(effect.handler for effect in effects if effect.execution == address)
         assert done.pop(RESERVE, 0) in expected.reservations, (order, done)
         more = done - Counter(expected.effects)
