@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -44,6 +45,14 @@ def _migrate(url: str) -> None:
 
 def _text(url: URL) -> str:
     return url.render_as_string(hide_password=False)
+
+
+@pytest.fixture(autouse=True)
+def _no_ledger_stays_open() -> Iterator[None]:
+    """Sample handlers that ran in the test's own process have opened a ledger there."""
+    yield
+    if ledger := sys.modules.get("workers.ledger"):
+        ledger.close()
 
 
 # --------------------------------------------------------------------------------- PostgreSQL

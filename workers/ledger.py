@@ -187,11 +187,22 @@ def ledger() -> Ledger:
     url = address()
     with _lock:
         if _open and (_open[0].pid, _open[0].url) != (os.getpid(), url):
-            known = _open.pop()
-            known.ledger.dispose(after_fork=known.pid != os.getpid())
+            _close()
         if not _open:
             _open.append(_Open(os.getpid(), url, Ledger(url)))
         return _open[0].ledger
+
+
+def close() -> None:
+    """Close the ledger of this process; whoever asks for it again opens it again."""
+    with _lock:
+        _close()
+
+
+def _close() -> None:
+    for known in _open:
+        known.ledger.dispose(after_fork=known.pid != os.getpid())
+    _open.clear()
 
 
 def address() -> str:
