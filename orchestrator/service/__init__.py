@@ -45,6 +45,7 @@ from orchestrator.service.machines import (
     Machines,
     MachineSettings,
 )
+from orchestrator.service.marks import marks
 from orchestrator.service.operations import (
     Attention,
     AttentionKind,
@@ -109,6 +110,7 @@ __all__ = [
     "Waits",
     "Wanted",
     "draw",
+    "marks",
     "order_of_undoing",
     "read_input",
     "topic_of_call",

@@ -37,8 +37,32 @@ class _Reading:
         self.entries: list[_Entry] = []
         self._machine = machine
         self._of: dict[int, _Entry] = {}
+        self._last = 0
 
     def take(self, event: HistoryEvent) -> None:
+        if event.id > self._last + 1:
+            self._skip()
+        self._last = event.id
+        if event.type.startswith("Compensation"):
+            self._undo(event)
+        else:
+            self._go_on(event)
+
+    def _skip(self) -> None:
+        """Take it that what was open was left in what was not read; if not, a frame says so."""
+        for entry in self.entries:
+            entry.mark = entry.mark or Mark.DONE
+
+    def _undo(self, event: HistoryEvent) -> None:
+        if event.type == "CompensationSucceeded":
+            entry = self._newest(str(event.details["name"]))
+            if entry is not None:
+                entry.mark = Mark.COMPENSATED
+
+    def _newest(self, name: str | None) -> _Entry | None:
+        return next((one for one in reversed(self.entries) if one.name == name), None)
+
+    def _go_on(self, event: HistoryEvent) -> None:
         if event.type.endswith(_ENTERED):
             entry = _Entry(str(event.details["name"]))
             self.entries.append(entry)
@@ -71,7 +95,7 @@ class _Reading:
         name: str | None = str(event.details.get("name", before.name))
         while name is not None and type(self._machine.state(name)).__name__ != fork[1]:
             name = self._machine.around(name)
-        return next((one for one in reversed(self.entries) if one.name == name), None)
+        return self._newest(name)
 
     def _close(self, fork: _Entry) -> None:
         """End what is open in a fork that has ended."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
-from orchestrator.execution.frame import ExecutionStatus
+from orchestrator.asl.definition import parse
+from orchestrator.execution.frame import Execution, ExecutionStatus, Phase
+from orchestrator.execution.history import HistoryEvent
 from orchestrator.handlers import TaskError, handler
+from orchestrator.service import marks
 from tests.calls.machines import Deployment, deployment
 
 
@@ -94,6 +98,24 @@ def test_states_are_marked_by_what_became_of_them(deployed: Deployment) -> None:
     service.call_execution("marked:1", "go", wait_seconds=10)
     assert service.find_execution("marked:1").status is ExecutionStatus.FAILED
     assert marked() == over | {"Last": "done", "Broken": "failed"}
+
+    # of a long history the middle may be left out: nothing is coloured wrongly for that
+    parsed = parse(MACHINE).machine
+    assert parsed is not None
+    events = service.whole_history("marked:1")
+    found = marks(parsed, service.find_execution("marked:1"), [*events[:3], *events[-5:]], ())
+    assert found == {"Begin": "done", "Last": "done", "Broken": "failed"}
+
+
+def test_what_was_undone_is_marked_so() -> None:
+    parsed = parse(MACHINE).machine
+    assert parsed is not None
+    types = ("TaskStateEntered", "TaskStateExited", "CompensationFailed", "CompensationSucceeded")
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    events = [HistoryEvent(n, n - 1, at, kind, {"name": "Mend"}) for n, kind in enumerate(types, 1)]
+    run = Execution(1, "m", 1, "1", ExecutionStatus.FAILED, Phase.ENDED, 1, 5, at, at)
+    assert marks(parsed, run, events[:3], ()) == {"Mend": "done"}
+    assert marks(parsed, run, events, ()) == {"Mend": "compensated"}
 
 
 def test_what_is_stopped_is_cancelled(deployed: Deployment) -> None:
