@@ -64,6 +64,14 @@ def _alive(_progress: Payload | None) -> bool:
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What a compensation undoes."""
+
+    key: str
+    """The key under which the task has acted on the world, or may have."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskContext:
     """What a handler may know of the task that it runs, and how it tells that it is alive."""
@@ -82,6 +90,8 @@ class TaskContext:
     resource: str
     progress: Json = None
     """What an earlier delivery of this attempt has reported by its last heartbeat."""
+    undoes: Undone | None = None
+    """Of a compensation of a Task: what it undoes."""
     beat: Callable[[Payload | None], bool] = _alive
     lost: threading.Event = field(default_factory=threading.Event)
 

@@ -76,6 +76,8 @@ class Surroundings:
     draw: Draw
     budget: Budget
     variables: Variables
+    lenient: bool = False
+    """What leads nowhere is null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,8 @@ class Expression:
         try:
             return _value(self.term, around)
         except PathNotFound as error:
+            if around.lenient:
+                return None
             cause = (
                 f"The JSONPath '{error.text}' specified for the field '{field}' could not be found"
                 f" in the input '{show(around.document)}'"

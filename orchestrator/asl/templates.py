@@ -79,12 +79,15 @@ class Template:
         context: ContextSource,
         draw: Draw,
         variables: Variables = NO_VARIABLES,
+        *,
+        lenient: bool = False,
     ) -> Json:
         """Return the value of the template; raises StateFailure.
 
+        Where it is `lenient` a path that leads nowhere gives null.
         What the template copies is shared with it and with the document, not copied anew.
         """
-        around = Surroundings(document, context, draw, Budget(), variables)
+        around = Surroundings(document, context, draw, Budget(), variables, lenient)
         return _rendered(self.part, around)
 
 

@@ -207,6 +207,8 @@ def rests_on(frame: Frame, unserved: Sequence[str]) -> str:
             return "waits until somebody sends its task token"
         case RestsOn.EXECUTION:
             return "waits for the execution that it has started"
+        case RestsOn.UNDOING:
+            return "waits until what it has done is undone"
         case None:
             return _unrested(frame.status)
 

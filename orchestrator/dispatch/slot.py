@@ -23,7 +23,7 @@ from orchestrator.engine import Outcome as Verdict
 from orchestrator.execution.decision import View
 from orchestrator.execution.events import TaskFailed, TaskSucceeded
 from orchestrator.execution.payload import Payload
-from orchestrator.handlers import Failed, Outcome, Returned, TaskContext
+from orchestrator.handlers import Failed, Outcome, Returned, TaskContext, Undone
 from orchestrator.outage import Outage
 from orchestrator.store import Claim, Store, StoreUnavailable
 
@@ -285,6 +285,7 @@ def _context(
         state=claim.state,
         resource=claim.resource,
         progress=None if claim.progress is None else claim.progress.value,
+        undoes=None if claim.undoes is None else Undone(claim.undoes),
         beat=beat,
         lost=lost,
     )

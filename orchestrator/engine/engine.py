@@ -26,6 +26,8 @@ from orchestrator.execution.decide import begin, decide
 from orchestrator.execution.decision import Decision, Missing, Stale, View
 from orchestrator.execution.events import (
     CallArrived,
+    CompensationRetried,
+    CompensationSkipped,
     EffectRetried,
     Event,
     StopRequested,
@@ -81,6 +83,15 @@ class _Decided:
     view: View
     prepared: Prepared
 
+
+_ASKED: Final = (
+    StopRequested,
+    CallArrived,
+    EffectRetried,
+    CompensationRetried,
+    CompensationSkipped,
+)
+"""Whoever asks is told if it fails."""
 
 _Queue: TypeAlias = "Sequence[tuple[int, Arrival]]"
 _Settled: TypeAlias = "dict[int, Handled | Struck]"
@@ -242,7 +253,7 @@ class Engine:
             return Handled(struck.event, Outcome.FAILED, f"{struck.reason}; {exception}")
         if strikes is not None:
             return Handled(struck.event, Outcome.KEPT, struck.reason)
-        told = isinstance(struck.event, StopRequested | CallArrived | EffectRetried)
+        told = isinstance(struck.event, _ASKED)
         return Handled(struck.event, Outcome.FAILED if told else Outcome.STALE, struck.reason)
 
     def _round(self, waiting: Mapping[int, _Queue], tries: int) -> _Settled:

@@ -47,11 +47,16 @@ def record_started(
     started_at: datetime,
 ) -> None:
     """Record that a handler began; the moment lies between the last event and now."""
-    at = min(max(started_at, transition.view.execution.last_event_at), transition.now)
+    at = moment(transition, started_at)
     details: dict[str, Detail] = dict(_named(resource))
     if resource.kind is Kind.ACTIVITY and claimed_by is not None:
         details["workerName"] = claimed_by.removeprefix("activity:")
     _record(transition, thread, resource, "Started", details, at)
+
+
+def moment(transition: Transition, started_at: datetime) -> datetime:
+    """Return the time of what lies between the last event and now."""
+    return min(max(started_at, transition.view.execution.last_event_at), transition.now)
 
 
 def record_submitted(

@@ -9,7 +9,7 @@ from datetime import datetime
 from orchestrator.execution.call import Call
 from orchestrator.execution.commands import Command, RingBell
 from orchestrator.execution.decision import FrameUpdate, Missing, Seen, View
-from orchestrator.execution.frame import Frame, FrameStatus, RestsOn, is_effect
+from orchestrator.execution.frame import Frame, FrameStatus, RestsOn, is_effect, is_undo
 from orchestrator.execution.needs import NeedsMore
 
 
@@ -129,4 +129,4 @@ def _seen(frame: Frame) -> Seen:
 
 def is_open(frame: Frame) -> bool:
     """Tell whether a frame is part of the tree and has begun and not ended."""
-    return frame.status is FrameStatus.RESTING and not is_effect(frame.id)
+    return frame.status is FrameStatus.RESTING and not (is_effect(frame.id) or is_undo(frame.id))

@@ -77,7 +77,8 @@ def arrive(transition: Transition, call: Call) -> Decision | None:
     root = view.frames.get("")
     standing = None if root is None else root.state
     if execution.phase is Phase.UNDOING:
-        return _refused(transition, call, standing, UNDOING)
+        reason = _last_words(transition, execution.final_state, call, UNDOING)
+        return _refused(transition, call, execution.final_state, reason)
     if call.at is not None and not _is_open(transition, call.at):
         return _refused(transition, call, standing, NO_SUCH_FRAME)
     transition.book.call = call
@@ -369,29 +370,30 @@ def _offer(transition: Transition, thread: Thread, call: Call) -> None:
 
 
 def close(transition: Transition) -> None:
-    """Refuse what is still kept if the execution has ended."""
-    if not transition.ended:
+    """Refuse what is still kept if the execution has ended, or it is decided with what it will."""
+    if not transition.decided:
         return
-    final = transition.final_state
+    final, otherwise = transition.final_state, ENDED if transition.ended else UNDOING
     for call in transition.book.kept():
-        reason = _last_words(transition, final, call)
+        reason = _last_words(transition, final, call, otherwise)
         transition.book.refused.append(call.refused(final, reason, transition.now))
 
 
 # ---------------------------------------------------------------------------------- reasons
 
 
-def _last_words(transition: Transition, final_state: str | None, call: Call) -> str:
-    """Return why an execution that has ended refuses a call."""
+def _last_words(
+    transition: Transition, final_state: str | None, call: Call, otherwise: str = ENDED
+) -> str:
+    """Return why an execution refuses a call that has ended, or will."""
     state = None if final_state is None else transition.machine.state(final_state)
     if not isinstance(state, Succeed | Fail):
-        return ENDED
+        return otherwise
     reactions = reactions_in(state.on, call.name)
     if reactions is None:
-        return ENDED
+        return otherwise
     thread = Thread("", Payload.of(None))
     thread.state = state.name
-    transition.create(thread)
     before, transition.book.call = transition.book.call, call
     try:
         chosen = next(one for one in reactions if _holds(transition, thread, one))

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
-from orchestrator.execution import calling, effect
+from orchestrator.execution import calling, effect, ending, undoing
+from orchestrator.execution.call import UNDOING
 from orchestrator.execution.decision import (
     NOTHING_AROUND,
     Around,
@@ -26,6 +27,8 @@ from orchestrator.execution.events import (
     CallbackFailed,
     CallbackSucceeded,
     ChildEnded,
+    CompensationRetried,
+    CompensationSkipped,
     DeadlinePassed,
     EffectRetried,
     Event,
@@ -39,17 +42,16 @@ from orchestrator.execution.events import (
 from orchestrator.execution.follow import admit_more, fire, follow, go_on, report
 from orchestrator.execution.frame import (
     Execution,
-    ExecutionStatus,
     Frame,
     FrameStatus,
+    Phase,
     RestsOn,
     Scope,
     is_effect,
+    is_undo,
 )
-from orchestrator.execution.history import Detail
 from orchestrator.execution.needs import NeedsMore
 from orchestrator.execution.payload import Payload
-from orchestrator.execution.setback import bounded
 from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import HistoryFull, Transition
 
@@ -131,16 +133,43 @@ def _follow(transition: Transition, event: Event) -> None:
     try:
         if is_effect(frame_of(event)):
             effect.take(transition, event)
+        elif _is_of_a_cancelled(transition.view, event):
+            undoing.hear(transition, transition.thread(frame_of(event)), event)
+        elif is_undo(frame_of(event)):
+            undoing.take(transition, event)
         else:
             _react(transition, event)
         follow(transition)
     except HistoryFull:
+        _overflow(transition, event)
+
+
+def _overflow(transition: Transition, event: Event) -> None:
+    """End an execution whose history is full; what a handler has reported still counts."""
+    failure = transition.fullness
+    if not transition.machine.undoes:
         transition.overflow(_root_state(transition.view))
+        return
+    transition.agenda.clear()
+    ending.overflow(transition, failure)
+    if frame_of(event) and transition.knows(frame_of(event)):
+        thread = transition.thread(frame_of(event))
+        if thread.status is FrameStatus.CANCELLED:
+            undoing.hear(transition, thread, event)
+    follow(transition)
+
+
+def _is_of_a_cancelled(view: View, event: Event) -> bool:
+    """Tell whether an event is of a frame that is cancelled and whose handler is waited for."""
+    if isinstance(event, DeadlinePassed | StopRequested | CallArrived):
+        return False
+    frame = view.frames.get(frame_of(event))
+    return frame is not None and frame.status is FrameStatus.CANCELLED
 
 
 def _react(transition: Transition, event: Event) -> None:
     match event:
-        case CallArrived() | EffectRetried():
+        case CallArrived() | EffectRetried() | CompensationRetried() | CompensationSkipped():
             pass  # what it asks for is done
         case TaskSucceeded() | TaskFailed() | TaskLost():
             report(transition, transition.thread(event.frame), event)
@@ -149,11 +178,9 @@ def _react(transition: Transition, event: Event) -> None:
         case MomentDue():
             _wake(transition, event)
         case DeadlinePassed():
-            effect.leave_all(transition)
-            transition.record("ExecutionTimedOut", 0, {})
-            transition.end(ExecutionStatus.TIMED_OUT, final_state=_root_state(transition.view))
+            ending.time_out(transition)
         case StopRequested():
-            _stop(transition, event)
+            ending.stop(transition, event)
 
 
 def _wake(transition: Transition, event: MomentDue) -> None:
@@ -165,22 +192,10 @@ def _wake(transition: Transition, event: MomentDue) -> None:
             admit_more(transition, thread)
         case RestsOn.CALL:
             fire(transition, thread)
+        case RestsOn.UNDOING:
+            pass  # it has no moments
         case RestsOn.CLOCK | None:
             go_on(transition, thread)
-
-
-def _stop(transition: Transition, event: StopRequested) -> None:
-    failure = bounded(event.error, event.cause, transition.limits)
-    details: dict[str, Detail] = {}
-    if failure.error is not None:
-        details["error"] = failure.error
-    if failure.cause is not None:
-        details["cause"] = failure.cause
-    effect.leave_all(transition)
-    transition.record("ExecutionAborted", 0, details)
-    transition.end(
-        ExecutionStatus.ABORTED, final_state=_root_state(transition.view), failure=failure
-    )
 
 
 def _root_state(view: View) -> str | None:
@@ -199,21 +214,35 @@ def _stale(view: View, event: Event, now: datetime) -> str | None:
         case CallArrived():
             return None
         case EffectRetried():
-            frame = view.frames.get(event.frame)
-            failed = frame is not None and frame.status is FrameStatus.FAILED
-            return None if failed else "the effect has not failed for good"
+            return None if _has_failed(view, event.frame) else "the effect has not failed for good"
+        case CompensationRetried() | CompensationSkipped():
+            failed = is_undo(event.frame) and _has_failed(view, event.frame)
+            return None if failed else "the compensation has not failed for good"
         case StopRequested():
-            return None
+            return None if event.abort else _undoing(view)
         case DeadlinePassed():
-            if event.deadline_at != view.execution.deadline_at:
-                return "the deadline is another"
-            return None if event.deadline_at <= now else "the deadline has not come"
+            return _undoing(view) or _stale_deadline(view, event, now)
         case MomentDue():
             return _stale_moment(view.frames.get(event.frame), event, now)
         case TaskSucceeded() | TaskFailed() | TaskLost():
             return _stale_report(view.frames.get(event.frame), event)
         case CallbackSucceeded() | CallbackFailed() | ChildEnded():
             return _stale_answer(view.frames.get(event.frame), event.token)
+
+
+def _undoing(view: View) -> str | None:
+    return UNDOING if view.execution.phase is Phase.UNDOING else None
+
+
+def _stale_deadline(view: View, event: DeadlinePassed, now: datetime) -> str | None:
+    if event.deadline_at != view.execution.deadline_at:
+        return "the deadline is another"
+    return None if event.deadline_at <= now else "the deadline has not come"
+
+
+def _has_failed(view: View, frame_id: str) -> bool:
+    frame = view.frames.get(frame_id)
+    return frame is not None and frame.status is FrameStatus.FAILED
 
 
 def _outlives(event: Event) -> bool:

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from orchestrator.execution.call import Call
 from orchestrator.execution.commands import Command
+from orchestrator.execution.compensation import Compensation, Mark, Stretch, Wanted
 from orchestrator.execution.frame import Execution, Fork, Frame, Scope
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
@@ -52,6 +53,10 @@ class View:
     waiting: Mapping[str, bool] = field(default_factory=dict)
     """By prefix: whether some frame under it rests on a call."""
     around: Around = NOTHING_AROUND
+    compensations: Mapping[Wanted, tuple[Compensation, ...]] = field(default_factory=dict)
+    """What was found of what can be undone, by what was asked."""
+    looked_for: frozenset[str] = frozenset()
+    """Single frames that were asked for, whether they are there or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,8 @@ class Missing:
     """Prefixes `FRAME/E.`: whether some frame under them rests on a call."""
     activities: tuple[str, ...] = ()
     """Names of activities that may or may not be there."""
+    compensations: tuple[Wanted, ...] = ()
+    """Compensations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,8 @@ class Decision:
     changes: a call is refused."""
     inserted: tuple[Frame, ...] = ()
     updated: tuple[FrameUpdate, ...] = ()
+    kept: tuple[FrameUpdate, ...] = ()
+    """Frames that are cancelled and stay, even under a prefix that goes."""
     removed: tuple[str, ...] = ()
     """Prefixes `FRAME/E.`: every frame whose id begins so goes, and the forks below them; effects
     stay. Applied before `inserted`."""
@@ -126,6 +135,12 @@ class Decision:
     calls_inserted: tuple[Call, ...] = ()
     calls_decided: tuple[Call, ...] = ()
     """Kept calls that have their verdict now."""
+    registered: tuple[Compensation, ...] = ()
+    """Compensations that are new or have changed, in place of what stood there."""
+    marked: tuple[Mark, ...] = ()
+    """Compensations that have come to another status, those that are registered aside."""
+    dropped: tuple[Stretch, ...] = ()
+    """Where what is open goes. Applied before `registered`."""
     commands: tuple[Command, ...] = field(default=())
     orphans: tuple[str, ...] = ()
     """Of executions that it has started and waits for no more: what they have as their parent."""

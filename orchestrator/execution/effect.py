@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from hashlib import sha256
 from typing import TypeAlias
-from uuid import UUID
 
 from orchestrator.asl.errors import RUNTIME, TIMEOUT, Failure, StateFailure
 from orchestrator.asl.retries import delay_seconds
 from orchestrator.asl.states import Await
 from orchestrator.asl.states.effect import Effect
-from orchestrator.execution import served
+from orchestrator.execution import key, served
 from orchestrator.execution.dataflow import check_size, rendered
 from orchestrator.execution.events import (
     CallbackFailed,
@@ -104,15 +102,12 @@ def _schedule(transition: Transition, thread: Thread, planned: Planned) -> None:
     number = transition.record("EffectScheduled", thread.last_event, details)
     thread.last_event = number
     turn = transition.book.turn(thread.id, number)
-    execution = transition.view.execution.id
-    text = f"{execution}/{number}/0/{effect.pointer}"
-    key = str(UUID(bytes=sha256(text.encode("utf-8", "surrogatepass")).digest()[:16], version=5))
     failure = planned.failure
     task = Task(
         resource=served.name_of(resource, planned.arguments) if failure is None else resource.name,
         token=transition.token(),
         attempt=1,
-        key=key,
+        key=key.of_effect(transition.view.execution.id, number, effect.pointer),
         arguments=served.arguments(resource, planned.arguments)
         if failure is None
         else planned.arguments,

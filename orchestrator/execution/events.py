@@ -74,11 +74,12 @@ class DeadlinePassed:
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
-    """Somebody wants the execution ended as ABORTED."""
+    """Somebody wants the execution ended as ABORTED; `abort`: now, without undoing anything."""
 
     execution: int
     error: str | None
     cause: str | None
+    abort: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +142,25 @@ class EffectRetried:
     frame: str
 
 
+@dataclass(frozen=True, slots=True)
+class CompensationRetried:
+    """Somebody wants a compensation run again that has failed for good."""
+
+    execution: int
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompensationSkipped:
+    """Somebody wants a compensation passed over that has failed for good."""
+
+    execution: int
+    frame: str
+
+
 Event: TypeAlias = (
     "Report | MomentDue | DeadlinePassed | StopRequested | CallArrived | EffectRetried"
+    " | CompensationRetried | CompensationSkipped"
 )
 
 
@@ -152,6 +170,8 @@ def frame_of(event: Event) -> str:
         case TaskSucceeded() | TaskFailed() | TaskLost() | MomentDue():
             return event.frame
         case CallbackSucceeded() | CallbackFailed() | ChildEnded() | EffectRetried():
+            return event.frame
+        case CompensationRetried() | CompensationSkipped():
             return event.frame
         case CallArrived():
             return event.call.at or ""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 from orchestrator.asl.document import Json
 from orchestrator.asl.errors import Failure, StateFailure
-from orchestrator.asl.retries import Catcher, delay_seconds
+from orchestrator.asl.retries import Catcher
 from orchestrator.asl.states import Map, Parallel, State, Task
-from orchestrator.execution import queries, variables
+from orchestrator.execution import queries, register, retrying, undoing, variables
 from orchestrator.execution.dataflow import check_size, placed
-from orchestrator.execution.frame import Retries
 from orchestrator.execution.history import Detail
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.queries import Known, QueryFailed
@@ -60,42 +58,31 @@ def meet(transition: Transition, thread: Thread, setback: Setback) -> None:
     if not isinstance(state, Task | Parallel | Map):
         thread.fail(setback)
         return
-    if not retry(transition, thread, state, setback):
+    place = retrying.place_of(thread, state.retry, setback)
+    if place is None:
         _give_up(transition, thread, state, setback)
-
-
-def retry(
-    transition: Transition, thread: Thread, state: Task | Parallel | Map, setback: Setback
-) -> bool:
-    """Let the frame rest for a Retrier's pause, if one takes the setback and has attempts left."""
-    for place, retrier in enumerate(state.retry):
-        if not setback.retried_by(retrier):
-            continue
-        counts = (*thread.retries.counts, *[0] * (place + 1 - len(thread.retries.counts)))
-        if counts[place] >= retrier.max_attempts:
-            return False
-        attempt = counts[place] + 1
-        pause = delay_seconds(retrier, attempt, transition.draw("Retry"))
-        thread.retries = Retries(
-            counts=(*counts[:place], attempt, *counts[place + 1 :]),
-            total=thread.retries.total + 1,
-            reported=thread.retries.reported + setback.reported,
-        )
-        thread.rest_on_clock(transition.now + timedelta(seconds=pause))
-        return True
-    return False
+    elif not isinstance(state, Task) and undoing.wanted(transition, thread.id, thread.entry):
+        undoing.start(transition, thread, thread.entry, setback)
+    else:
+        retrying.retry(transition, thread, state.retry, setback, place)
 
 
 def _give_up(
     transition: Transition, thread: Thread, state: Task | Parallel | Map, setback: Setback
 ) -> None:
-    if setback.branch or (setback.before_the_fork and isinstance(state, Map | Parallel)):
+    opened = setback.branch or (setback.before_the_fork and isinstance(state, Map | Parallel))
+    if opened and not setback.recorded:
         thread.last_event = transition.record(
             f"{type(state).__name__}StateFailed", thread.last_event, {}
         )
+    if isinstance(state, Task):
+        register.failed(transition, thread, state, setback)
     catcher = next((one for one in state.catch if setback.caught_by(one)), None)
     if catcher is None:
         thread.fail(setback)
+        return
+    if catcher.compensate and undoing.wanted(transition, thread.id, thread.entry):
+        undoing.start(transition, thread, thread.entry, replace(setback, recorded=True))
         return
     try:
         _catch(transition, thread, state, catcher, setback)

@@ -15,11 +15,10 @@ from orchestrator.asl.states import (
     Task,
     Wait,
 )
-from orchestrator.execution import fork
+from orchestrator.execution import ending, fork, register
 from orchestrator.execution.events import MomentDue, Report
 from orchestrator.execution.failure import evaluation_failed, meet
-from orchestrator.execution.frame import ExecutionStatus, FrameStatus
-from orchestrator.execution.history import Detail
+from orchestrator.execution.frame import FrameStatus, Phase
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.states import (
     await_,
@@ -34,14 +33,16 @@ from orchestrator.execution.states import (
 )
 from orchestrator.execution.states import map as map_
 from orchestrator.execution.thread import Thread
-from orchestrator.execution.transition import Admission, Transition
+from orchestrator.execution.transition import Admission, Transition, Undone
 
 
 def follow(transition: Transition) -> None:
     """Follow everything on the agenda until all rests or the execution has ended."""
     while transition.agenda and not transition.ended:
         item = transition.agenda.pop()
-        if isinstance(item, Admission):
+        if isinstance(item, Undone):
+            _resume(transition, item)
+        elif isinstance(item, Admission):
             fork.admit(transition, item)
         elif not item.gone:
             _advance(transition, item)
@@ -163,6 +164,10 @@ def _take_up(transition: Transition, thread: Thread) -> None:
 def _join(transition: Transition, thread: Thread, result: Payload) -> None:
     state, thread.result = transition.state_of(thread), None
     try:
+        if isinstance(state, Map | Parallel):
+            failed = register.succeeded(transition, thread, state, result)
+            if failed is not None:
+                raise failed
         if isinstance(state, Map):
             map_.resume(transition, thread, state, result)
         elif isinstance(state, Parallel):
@@ -171,17 +176,25 @@ def _join(transition: Transition, thread: Thread, result: Payload) -> None:
         meet(transition, thread, evaluation_failed(transition, thread, failed))
 
 
+def _resume(transition: Transition, item: Undone) -> None:
+    """Let a frame go on that has rested until what it has done was undone."""
+    if transition.execution.phase is Phase.UNDOING and not item.frame:
+        ending.undone(transition)
+        return
+    transition.has_undone()
+    thread = transition.thread(item.frame)
+    setback = None if thread.pause is None else thread.pause.setback
+    state = transition.state_of(thread)
+    if isinstance(state, Compensate):
+        compensate.leave_it(transition, thread, state)
+    elif setback is not None:
+        meet(transition, thread, setback)
+    _take_up(transition, thread)
+
+
 def _end(transition: Transition, thread: Thread) -> None:
     """End the execution as its root frame has ended."""
     if thread.setback is None:
-        transition.record("ExecutionSucceeded", thread.last_event, {"output": thread.input})
-        transition.end(ExecutionStatus.SUCCEEDED, final_state=thread.state, output=thread.input)
-        return
-    failure = thread.setback.failure
-    details: dict[str, Detail] = {}
-    if failure.error is not None:
-        details["error"] = failure.error
-    if failure.cause is not None:
-        details["cause"] = failure.cause
-    transition.record("ExecutionFailed", thread.last_event, details)
-    transition.end(ExecutionStatus.FAILED, final_state=thread.state, failure=failure)
+        ending.succeed(transition, thread)
+    else:
+        ending.fail(transition, thread, thread.setback.failure)

@@ -13,9 +13,17 @@ from orchestrator.asl.errors import (
     StateFailure,
 )
 from orchestrator.asl.states import Await, Map, Parallel, State, Task, Wait
-from orchestrator.execution import effect
+from orchestrator.execution import effect, register
 from orchestrator.execution.failure import as_output, meet
-from orchestrator.execution.frame import Fork, Frame, FrameStatus, RestsOn, parent_id
+from orchestrator.execution.frame import (
+    Fork,
+    Frame,
+    FrameStatus,
+    RestsOn,
+    is_undo,
+    parent_id,
+    undone_by,
+)
 from orchestrator.execution.history import Detail
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.setback import Setback
@@ -231,11 +239,13 @@ def cut_off(
     frames = tally.admitted if tally.fork.max_concurrency == 0 else tally.fork.total
     if tally.open:
         below = transition.below(tally)
-        frames = len(below)
+        frames = sum(_counts(place) for place in below.values())
         for frame_id in sorted(below, key=_natural):
             place = below[frame_id]
             if place.status is FrameStatus.RESTING and frame_id != failed:
-                _abort(transition, place, previous)
+                if not is_undo(frame_id):
+                    _abort(transition, place, previous)
+                register.let_go(transition, place)
     transition.close_fork(tally, frames)
     parent = transition.thread(tally.fork.frame)
     parent.last_event = previous
@@ -276,7 +286,12 @@ def _record_abort(
         transition.record(f"{type(state).__name__}StateAborted", previous, {})
 
 
+def _counts(place: Thread | Frame) -> bool:
+    """Tell whether a frame is one of the tree."""
+    return place.status is not FrameStatus.CANCELLED and not is_undo(place.id)
+
+
 def _natural(frame_id: str) -> tuple[tuple[int, int], ...]:
     """Return what sorts frames as they were opened, a parent before its children."""
-    steps = frame_id.split("/")[1:]
+    steps = undone_by(frame_id).split("/")[1:]
     return tuple((int(entry), int(index)) for entry, index in (one.split(".") for one in steps))

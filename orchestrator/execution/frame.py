@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from orchestrator.execution.compensation import Terms, Undoing
 from orchestrator.execution.payload import Payload
+from orchestrator.execution.setback import Setback
 
 LEVEL = 1
 """The format number of what this release stores; it reads LEVEL and LEVEL - 1."""
@@ -40,6 +42,8 @@ class FrameKind(StrEnum):
     CHILD = "child"
     EFFECT = "effect"
     """Work that follows a transition; outside the tree, and it survives the execution's end."""
+    UNDO = "undo"
+    """It undoes what a frame has done, newest first."""
 
 
 class FrameStatus(StrEnum):
@@ -49,7 +53,9 @@ class FrameStatus(StrEnum):
     RESTING = "resting"
     ENDED = "ended"
     FAILED = "failed"
-    """Of an effect: it has failed for good, and somebody should look at it."""
+    """Of an effect or a compensation: it has failed for good, and somebody should look at it."""
+    CANCELLED = "cancelled"
+    """It is no more part of the tree, and what its handler still reports tells what to undo."""
 
 
 class RestsOn(StrEnum):
@@ -64,6 +70,8 @@ class RestsOn(StrEnum):
     """Its task's handler has returned; the task ends when somebody sends its token."""
     EXECUTION = "execution"
     """Its task has started another execution; the task ends with it."""
+    UNDOING = "undoing"
+    """Other frames undo what it has done, or it waits for what a cancelled handler reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +152,9 @@ class Execution:
     """The state in which the root frame ended."""
     error: str | None = None
     cause: str | None = None
+    outcome: ExecutionStatus | None = None
+    """With what it will end, while it undoes what was done."""
+    undoing: Undoing = Undoing.NONE
     frames: int = 1
     """How many frames it has, the root included; effects are not counted."""
     kept: int = 0
@@ -203,6 +214,8 @@ class Retries:
     total: int = 0
     reported: int = 0
     """Attempts that reported a failure (not: time limit, lost worker); part of the key."""
+    silent: int | None = None
+    """What `reported` was at the last attempt that was claimed and never reported; None: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +236,47 @@ class EffectNote:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoNote:
+    """What a frame knows that undoes, or that was cancelled and may have something to undo.
+
+    `scope` and `floor` say what it undoes: what the frame of that id, and those under it, have done
+    from that event on. `event` and `place` are those of the compensation that it runs, or whose
+    fate its handler decides; 0: none.
+    """
+
+    scope: str
+    floor: int = 0
+    event: int = 0
+    place: int = 0
+    pointer: str = ""
+    undoes: str | None = None
+    terms: Terms | None = None
+    error: str | None = None
+    cause: str | None = None
+
+    @property
+    def number(self) -> tuple[str, int, int]:
+        """What its compensation is found by."""
+        return self.scope, self.event, self.place
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Why a frame rests on undoing: what its state has met, which goes on then.
+
+    `setback` None: a Compensate state.
+    """
+
+    setback: Setback | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """One thread of control.
 
     Ids: root `""`, a child `PARENT/E.I` (E: the event that opened the fork, I: the index), an
-    effect `FRAME!E` (E: its EffectScheduled).
+    effect `FRAME!E` (E: its EffectScheduled), what undoes `FRAME~E` (E: the next event when it
+    began), and its children like any others `FRAME~E/E.I`.
     """
 
     id: str
@@ -260,6 +309,8 @@ class Frame:
     timers: tuple[Timer, ...] = ()
     """While it rests on a call: those that have not fired, by moment, then by place."""
     effect: EffectNote | None = None
+    undo: UndoNote | None = None
+    pause: Pause | None = None
     level: int = LEVEL
 
     @property
@@ -276,10 +327,16 @@ def parent_id(frame_id: str) -> str:
 def lineage(frame_id: str) -> tuple[str, ...]:
     """Return the ids of a frame's ancestors and itself, root first.
 
-    `/5.0/9.1` gives `""`, `/5.0`, `/5.0/9.1`. An effect stands alone.
+    `/5.0/9.1` gives `""`, `/5.0`, `/5.0/9.1`; `/5.0~7/9.1` gives `""`, `/5.0`, `/5.0~7`,
+    `/5.0~7/9.1`. An effect stands alone.
     """
     if is_effect(frame_id):
         return (frame_id,)
+    if is_undo(frame_id):
+        owner = undone_by(frame_id)
+        parts = frame_id[len(owner) :].split("/")
+        inner = tuple(owner + "/".join(parts[: n + 1]) for n in range(len(parts)))
+        return (*lineage(owner), *inner)
     parts = frame_id.split("/")
     return tuple("/".join(parts[: n + 1]) for n in range(len(parts)))
 
@@ -287,6 +344,16 @@ def lineage(frame_id: str) -> tuple[str, ...]:
 def is_effect(frame_id: str) -> bool:
     """Tell whether an id is that of an effect."""
     return "!" in frame_id
+
+
+def is_undo(frame_id: str) -> bool:
+    """Tell whether an id is that of a frame that undoes."""
+    return "~" in frame_id
+
+
+def undone_by(frame_id: str) -> str:
+    """Return the id of the frame that rests until a frame that undoes has ended."""
+    return frame_id.partition("~")[0]
 
 
 @dataclass(frozen=True, slots=True)

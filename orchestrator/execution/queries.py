@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from orchestrator.asl.document import Json, show
 from orchestrator.asl.errors import QUERY_EVALUATION_ERROR, StateFailure
-from orchestrator.asl.jsonata import STATES, Query, Question
+from orchestrator.asl.jsonata import STATES, UNDEFINED, Query, Question
 from orchestrator.asl.query_templates import Queried, QueryTemplate
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.thread import Thread
@@ -42,6 +42,8 @@ class Known:
     error_output: dict[str, Json] | None = None
     item: tuple[int, Payload] | None = None
     again: bool = False
+    lenient: bool = False
+    """What yields nothing is null."""
 
 
 NOTHING_MORE = Known()
@@ -74,6 +76,8 @@ def value(
             seed=f"{entry}/{place}",
         )
     )
+    if known.lenient and found == UNDEFINED:
+        return None
     if found.reason is not None:
         raise _failed(queried, found.reason)
     return found.value

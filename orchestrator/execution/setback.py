@@ -48,6 +48,10 @@ class Setback:
     """Its fork could not be opened since an expression has failed."""
     heartbeat: bool = False
     """A missed heartbeat, which is reported as States.Timeout."""
+    silent: bool = False
+    """Its task was claimed and never reported: nobody knows what it did to the world."""
+    recorded: bool = False
+    """The history says already that its fork has failed."""
 
     def retried_by(self, retrier: Retrier) -> bool:
         """Tell whether a Retrier takes it."""

@@ -14,10 +14,13 @@ from orchestrator.execution.frame import (
     Frame,
     FrameKind,
     FrameStatus,
+    Pause,
     RestsOn,
     Retries,
     Task,
     Timer,
+    UndoNote,
+    is_undo,
 )
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.setback import Setback
@@ -40,6 +43,7 @@ class Thread:
         "item",
         "last_event",
         "next_state",
+        "pause",
         "previous",
         "rests_on",
         "result",
@@ -50,6 +54,7 @@ class Thread:
         "task",
         "timeout_at",
         "timers",
+        "undo",
         "variables",
         "wake_at",
     )
@@ -78,6 +83,8 @@ class Thread:
         self.timers: tuple[Timer, ...] = ()
         self.fork: int | None = None
         self.variables: Payload | None = None
+        self.undo: UndoNote | None = None
+        self.pause: Pause | None = None
         self.setback: Setback | None = None
         """What it ended with, when it failed."""
         self.result: Payload | None = None
@@ -101,6 +108,8 @@ class Thread:
         thread.timers = frame.timers
         thread.fork = frame.fork
         thread.variables = frame.variables
+        thread.undo = frame.undo
+        thread.pause = frame.pause
         return thread
 
     @property
@@ -163,6 +172,24 @@ class Thread:
         self.rests_on = RestsOn.CHILDREN
         self.fork = fork
 
+    def rest_on_undoing(self, pause: Pause | None) -> None:
+        """Rest until other frames have undone something."""
+        self._leave()
+        self.status = FrameStatus.RESTING
+        self.rests_on = RestsOn.UNDOING
+        self.pause = pause
+
+    def cancel(self, note: UndoNote) -> None:
+        """Be no more part of the tree; its handler goes on, and its report is heard."""
+        self.changed = True
+        self.status = FrameStatus.CANCELLED
+        self.undo = note
+
+    def block(self) -> None:
+        """Stand until an operator does something about it."""
+        self._leave()
+        self.status = FrameStatus.FAILED
+
     def wake(self, wake_at: datetime | None) -> None:
         """Set when it must be looked at, whatever it rests on."""
         if self.wake_at != wake_at:
@@ -189,12 +216,13 @@ class Thread:
         self.timeout_at = None
         self.timers = ()
         self.fork = None
+        self.pause = None
 
     def frame(self) -> Frame:
         """Return the frame as it stands now."""
         return Frame(
             id=self.id,
-            kind=FrameKind.CHILD if self.id else FrameKind.ROOT,
+            kind=self._kind,
             status=self.status,
             state=self.state,
             entry=self.entry,
@@ -210,7 +238,15 @@ class Thread:
             item=self.item,
             variables=self.variables,
             fork=self.fork,
+            undo=self.undo,
+            pause=self.pause,
         )
+
+    @property
+    def _kind(self) -> FrameKind:
+        if is_undo(self.id):
+            return FrameKind.UNDO
+        return FrameKind.CHILD if self.id else FrameKind.ROOT
 
 
 class Tally:

@@ -7,7 +7,7 @@ what is still to be followed. Knows no state type but those that open forks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -23,6 +23,7 @@ from orchestrator.asl.states import Map, Parallel, State
 from orchestrator.asl.states import Task as TaskState
 from orchestrator.execution.book import Book, is_open
 from orchestrator.execution.commands import Command, RingBell, TellCalls, TellEnd, WakeAt
+from orchestrator.execution.compensation import Undoing
 from orchestrator.execution.context import context_object, moment_text
 from orchestrator.execution.decision import Decision, FrameUpdate, Missing, Seen, View
 from orchestrator.execution.evaluate import Evaluate
@@ -31,6 +32,7 @@ from orchestrator.execution.frame import (
     ExecutionStatus,
     Fork,
     Frame,
+    FrameStatus,
     Parent,
     Phase,
     RestsOn,
@@ -39,6 +41,7 @@ from orchestrator.execution.frame import (
 from orchestrator.execution.history import Detail, HistoryEvent
 from orchestrator.execution.needs import NeedsMore
 from orchestrator.execution.payload import Payload
+from orchestrator.execution.pending import Pending
 from orchestrator.execution.thread import Tally, Thread
 
 
@@ -57,6 +60,13 @@ class Admission:
         self.left = left
 
 
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """A frame may go on: what it has done is undone."""
+
+    frame: str
+
+
 class Transition:
     """One transition of one execution, from what was seen of it to what is decided."""
 
@@ -73,10 +83,14 @@ class Transition:
         self.view = view
         self.now = max(now, view.execution.last_event_at)
         self.limits = limits
-        self.agenda: list[Thread | Admission] = []
+        self.agenda: list[Thread | Admission | Undone] = []
         """What is still to be followed; the last comes first."""
         self.frames = view.execution.frames
         self.book = Book(view)
+        self.pending = Pending(view)
+        self._kept: list[Thread] = []
+        self._run = view.execution
+        """The execution as it stands now, its counters aside."""
         self._threads: dict[str, Thread] = {}
         self._tallies: dict[str, Tally] = {}
         self._closed: list[Tally] = []
@@ -106,7 +120,7 @@ class Transition:
     ) -> int:
         """Record an event and return its id."""
         most = self.limits.history_events
-        if most is not None and self._next_event_id >= most:
+        if most is not None and self._next_event_id >= most and not self.decided:
             raise HistoryFull
         return self._append(event_type, previous, details, at or self.now)
 
@@ -117,6 +131,11 @@ class Transition:
         self._next_event_id = event_id + 1
         self._history.append(HistoryEvent(event_id, previous, at, event_type, details))
         return event_id
+
+    @property
+    def next_event_id(self) -> int:
+        """The id of the next event."""
+        return self._next_event_id
 
     # --------------------------------------------------------------------------------- frames
 
@@ -131,6 +150,31 @@ class Transition:
         """Take up a new frame."""
         thread.changed = True
         self._threads[thread.id] = thread
+
+    def leave_out(self, thread: Thread) -> None:
+        """Let a frame go that is as it was seen, or else nothing of this holds."""
+        thread.changed = True
+        thread.gone = True
+
+    def keep(self, thread: Thread) -> None:
+        """Keep a cancelled frame, wherever it stands in the tree."""
+        if thread.id:
+            thread.gone = True
+            self._kept.append(thread)
+
+    def require_frames(self, frame_ids: Iterable[str]) -> None:
+        """Ask for frames that may or may not be there, unless they are in hand."""
+        wanted = [one for one in frame_ids if not self.knows(one)]
+        missing = tuple(one for one in wanted if one not in self.view.looked_for)
+        if missing:
+            raise NeedsMore(Missing(frames=missing))
+
+    def surround(self, thread: Thread) -> None:
+        """Give a frame what it sees of those around it, which it will not find any more."""
+        seen = self.variables(thread)
+        thread.variables = Payload.of(dict(seen)) if seen else None
+        if thread.item is None and (here := self._item_around(thread.id)) is not None:
+            thread.item = here[1]
 
     def state_of(self, thread: Thread) -> State:
         """Return the state in which a frame stands."""
@@ -224,6 +268,8 @@ class Transition:
             return []
         found: list[Payload] = []
         for one in lineage(thread.id)[:-1]:
+            if not self.knows(one):
+                continue  # it was cancelled together with this one
             place = self.standing(one)
             if place.variables is not None:
                 found.append(place.variables)
@@ -256,7 +302,7 @@ class Transition:
 
     def _item_around(self, frame_id: str) -> tuple[int, Payload] | None:
         for one in reversed(lineage(frame_id)):
-            item = self.standing(one).item
+            item = self.standing(one).item if self.knows(one) else None
             if item is not None:
                 return int(one.rsplit(".", 1)[1]), item
         return None
@@ -284,6 +330,15 @@ class Transition:
             return tally
         tally.threads = list(children)
         self.frames += fork.total
+        for child in tally.threads:
+            self.create(child)
+        return tally
+
+    def open_undoing(self, fork: Fork, children: Iterable[Thread]) -> Tally:
+        """Take up a new fork of frames that undo, which count among no frames."""
+        tally = Tally(fork, fresh=True)
+        self._tallies[fork.frame] = tally
+        tally.threads = list(children)
         for child in tally.threads:
             self.create(child)
         return tally
@@ -402,8 +457,9 @@ class Transition:
     ) -> None:
         """End the execution."""
         self._ended = replace(
-            self.view.execution,
+            self._run,
             status=status,
+            outcome=None,
             phase=Phase.ENDED,
             ended_at=self.now,
             final_state=final_state,
@@ -414,12 +470,52 @@ class Transition:
 
     def overflow(self, final_state: str | None) -> None:
         """End the execution because its history is full; this is its last event."""
+        failure = self.fullness
+        details = {"error": RUNTIME, "cause": failure.cause or ""}
+        self._append("ExecutionFailed", self._next_event_id - 1, details, self.now)
+        self.end(ExecutionStatus.FAILED, final_state=final_state, failure=failure)
+
+    @property
+    def fullness(self) -> Failure:
+        """With what an execution fails whose history is full."""
         most = self.limits.history_events
         cause = f"The execution reached the maximum number of history events ({most})."
-        previous = self._next_event_id - 1
-        self._append("ExecutionFailed", previous, {"error": RUNTIME, "cause": cause}, self.now)
-        failure = Failure(RUNTIME, cause)
-        self.end(ExecutionStatus.FAILED, final_state=final_state, failure=failure)
+        return Failure(RUNTIME, cause)
+
+    def undoes(self) -> None:
+        """Note that something is being undone."""
+        self._run = replace(self._run, undoing=Undoing.RUNNING)
+
+    def has_undone(self) -> None:
+        """Note that all is undone that was to be."""
+        self._run = replace(self._run, undoing=Undoing.COMPLETED)
+
+    def abandon(self) -> None:
+        """Note that what is still to be undone will not be."""
+        self._run = replace(self._run, undoing=Undoing.ABANDONED)
+
+    def settle_outcome(
+        self, status: ExecutionStatus, *, final_state: str | None, failure: Failure | None
+    ) -> None:
+        """Fix with what the execution will end once all is undone."""
+        self._run = replace(
+            self._run,
+            phase=Phase.UNDOING,
+            outcome=status,
+            final_state=final_state,
+            error=None if failure is None else failure.error,
+            cause=None if failure is None else failure.cause,
+        )
+
+    @property
+    def execution(self) -> Execution:
+        """The execution as it stands now, its counters aside."""
+        return self._ended or self._run
+
+    @property
+    def decided(self) -> bool:
+        """Whether it is decided with what the execution ends, or has ended."""
+        return self.ended or self._run.phase is Phase.UNDOING
 
     @property
     def ended(self) -> bool:
@@ -428,8 +524,8 @@ class Transition:
 
     @property
     def final_state(self) -> str | None:
-        """The state in which the execution has ended, if it has."""
-        return None if self._ended is None else self._ended.final_state
+        """The state in which the execution has ended or will end, if that is decided."""
+        return self.execution.final_state
 
     def decision(self) -> Decision:
         """Return what was decided."""
@@ -440,7 +536,7 @@ class Transition:
         ]
         arrived, decided = self.book.verdicts(accepted, before.version + 1)
         after = replace(
-            self._ended or before,
+            self.execution,
             version=before.version + 1,
             next_event_id=self._next_event_id,
             last_event_at=self.now,
@@ -464,6 +560,9 @@ class Transition:
                 commands=(*told, *([TellCalls()] if decided else ()), *self.book.commands()),
                 leaves_children=self.machine.starts_executions,
                 orphans=tuple(self._orphans),
+                registered=self.pending.registered,
+                marked=self.pending.marked,
+                dropped=self.pending.dropped,
             )
         going_on = self._going_on(before.version, after, history)
         if arrived or decided:
@@ -501,6 +600,10 @@ class Transition:
             execution=after,
             inserted=(*inserted, *self.book.inserted()),
             updated=(*updated, *self.book.updated()),
+            kept=tuple(self._keeping()),
+            registered=self.pending.registered,
+            marked=self.pending.marked,
+            dropped=self.pending.dropped,
             removed=tuple(tally.fork.prefix for tally in self._closed),
             gone=self._gone(),
             forks_inserted=tuple(one.value() for one in tallies if one.fresh and not one.closed),
@@ -514,12 +617,19 @@ class Transition:
             orphans=tuple(self._orphans),
         )
 
+    def _keeping(self) -> Iterator[FrameUpdate]:
+        for thread in self._kept:
+            if thread.before is not None:
+                yield FrameUpdate(thread.frame(), _seen(thread.before))
+
     def _gone(self) -> tuple[tuple[str, Seen], ...]:
         """Return what was seen of frames that have moved to their end, or to that of all."""
+        kept = {thread.id for thread in self._kept} if not self.ended else frozenset[str]()
         return tuple(
             (thread.id, _seen(thread.before))
             for thread in self._threads.values()
             if thread.changed and thread.before is not None and (thread.gone or self.ended)
+            if thread.id not in kept
         )
 
     def _commands(self) -> tuple[Command, ...]:
@@ -529,7 +639,7 @@ class Transition:
         for thread in self._threads.values():
             if thread.gone or not thread.changed:
                 continue
-            if thread.task is not None and thread.rests_on is RestsOn.TASK:
+            if thread.task is not None and _is_ready(thread):
                 commands.append(RingBell(thread.task.resource))
             if thread.wake_at is not None and (earliest is None or thread.wake_at < earliest):
                 earliest = thread.wake_at
@@ -537,6 +647,10 @@ class Transition:
         moments = [] if earliest is None else [earliest]
         moments += self.book.moments()
         return (*commands, WakeAt(min(moments))) if moments else tuple(commands)
+
+
+def _is_ready(thread: Thread) -> bool:
+    return thread.rests_on is RestsOn.TASK and thread.status is FrameStatus.RESTING
 
 
 def _value(variables: Payload | None) -> Variables:

@@ -151,6 +151,8 @@ def _resting(frame: Frame) -> Mark:
             return Mark.RUNNING
         case RestsOn.TASK if frame.task is not None and frame.task.claimed_by is not None:
             return Mark.RUNNING
+        case RestsOn.UNDOING:
+            return Mark.RUNNING
         case RestsOn.TASK | RestsOn.CLOCK | RestsOn.CALL | RestsOn.CALLBACK | RestsOn.EXECUTION:
             return Mark.WAITING
         case None:

@@ -28,10 +28,18 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import Insert
 
 from orchestrator.execution.decision import Decision, FrameUpdate
-from orchestrator.execution.frame import Fork, FrameKind, RestsOn, is_effect
+from orchestrator.execution.frame import Fork, FrameKind, FrameStatus, RestsOn, is_effect
 from orchestrator.execution.history import encode
 from orchestrator.execution.served import START
 from orchestrator.store.call import DECIDE_CALLS, INSERT_CALLS, call_row, decided_row
+from orchestrator.store.compensation import (
+    DROP,
+    MARK,
+    REGISTER,
+    compensation_row,
+    mark_row,
+    stretch_row,
+)
 from orchestrator.store.moment import current_moment
 from orchestrator.store.rows import Row, execution_row, fork_row, frame_row, seen_row
 from orchestrator.store.tables import documents, executions, forks, frames, history, orphans
@@ -48,6 +56,8 @@ _EXECUTION_CHANGES: Final = (
     "ended_at",
     "status",
     "phase",
+    "outcome",
+    "undoing",
     "final_state",
     "error",
     "cause",
@@ -75,11 +85,13 @@ UPDATE_EXECUTIONS: Final = (
     .values({name: bindparam(name) for name in _EXECUTION_CHANGES})
 )
 _in_the_tree: Final = frames.c.kind != FrameKind.EFFECT.value
+_not_kept: Final = frames.c.status != FrameStatus.CANCELLED.value
 DELETE_FRAMES_BELOW: Final = delete(frames).where(
     frames.c.execution == bindparam("at_execution"),
     frames.c.id >= bindparam("low"),
     frames.c.id <= bindparam("high"),
     _in_the_tree,
+    _not_kept,
 )
 DELETE_FORKS_BELOW: Final = delete(forks).where(
     forks.c.execution == bindparam("at_execution"),
@@ -154,6 +166,7 @@ class Batch:
     held: list[Row] = field(default_factory=_rows)
     """Where some execution stays as it is: all of them, to be locked at the version seen."""
     executions: list[Row] = field(default_factory=_rows)
+    frames_kept: list[Row] = field(default_factory=_rows)
     below: list[Row] = field(default_factory=_rows)
     forks_removed: list[Row] = field(default_factory=_rows)
     frames_gone: list[Row] = field(default_factory=_rows)
@@ -166,6 +179,9 @@ class Batch:
     documents: list[Row] = field(default_factory=_rows)
     calls_inserted: list[Row] = field(default_factory=_rows)
     calls_decided: list[Row] = field(default_factory=_rows)
+    dropped: list[Row] = field(default_factory=_rows)
+    registered: list[Row] = field(default_factory=_rows)
+    marked: list[Row] = field(default_factory=_rows)
     orphans: list[Row] = field(default_factory=_rows)
     orphans_below: list[Row] = field(default_factory=_rows)
 
@@ -199,6 +215,9 @@ class Batch:
         self.calls_inserted += [call_row(execution, call) for call in decision.calls_inserted]
         self.calls_decided += [decided_row(execution, call) for call in decision.calls_decided]
         self._add_orphans(decision)
+        self.dropped += [stretch_row(execution, one) for one in decision.dropped]
+        self.registered += [compensation_row(execution, one) for one in decision.registered]
+        self.marked += [mark_row(execution, one) for one in decision.marked]
         if decision.history:
             self.history.append(_history_row(decision))
         for what, payload in (("input", decision.input), ("output", decision.output)):
@@ -232,6 +251,7 @@ class Batch:
 
     def _add_frames(self, decision: Decision) -> None:
         execution = decision.execution.id
+        self.frames_kept += _update_rows(execution, decision.kept)
         self.frames_gone += _gone_rows(decision)
         self.below += [
             {"at_execution": execution, "low": prefix, "high": prefix + AFTER_DIGITS}
@@ -247,15 +267,14 @@ class Batch:
         self.forks_updated += [_fork_change(execution, fork) for fork in decision.forks_updated]
 
     def _add_updates(self, execution: int, updated: Iterable[FrameUpdate]) -> None:
-        for change in updated:
-            row = frame_row(execution, change.frame)
-            del row["execution"], row["id"]
-            self.frames_updated.append({**row, **seen_row(execution, change.frame.id, change.seen)})
+        self.frames_updated += _update_rows(execution, updated)
 
     def write(self, connection: Connection) -> bool:
         """Send the statements; whether each has met all the rows that it names."""
         _send(connection, INSERT_ORPHANS_BELOW[connection.dialect.name], self.orphans_below)
         _send(connection, INSERT_ORPHANS[connection.dialect.name], self.orphans)
+        if not _meets_all(connection, UPDATE_FRAMES, self.frames_kept):
+            return False
         if not _meets_all(connection, DELETE_SEEN_FRAME, self.frames_gone):
             return False
         _send(connection, DELETE_FRAMES_BELOW, self.below)
@@ -273,6 +292,9 @@ class Batch:
             _send(connection, DELETE_FORKS, self.ended)
             _send(connection, INSERT_FRAMES, self.frames_inserted)
             _send(connection, INSERT_FORKS, self.forks_inserted)
+            _send(connection, DROP, self.dropped)
+            _send(connection, REGISTER[connection.dialect.name], self.registered)
+            _send(connection, MARK, self.marked)
             _send(connection, INSERT_HISTORY, self.history)
             _send(connection, INSERT_DOCUMENTS, self.documents)
         return whole
@@ -285,8 +307,18 @@ def size(decision: Decision) -> int:
         payloads += [frame.input, frame.item, frame.variables]
         payloads.append(frame.task.arguments if frame.task else None)
     payloads += [call.input for call in decision.calls_inserted]
+    payloads += [one.arguments for one in decision.registered]
     written = sum(len(payload.text) for payload in payloads if payload is not None)
     return 2 * written  # the history holds about as much once more
+
+
+def _update_rows(execution: int, updated: Iterable[FrameUpdate]) -> list[Row]:
+    rows: list[Row] = []
+    for change in updated:
+        row = frame_row(execution, change.frame)
+        del row["execution"], row["id"]
+        rows.append({**row, **seen_row(execution, change.frame.id, change.seen)})
+    return rows
 
 
 def _gone_rows(decision: Decision) -> list[Row]:

@@ -26,10 +26,12 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    true,
     update,
 )
 
 from orchestrator.execution.events import TaskLost
+from orchestrator.execution.frame import FrameStatus
 from orchestrator.execution.payload import Payload
 from orchestrator.store.claim import earliest_moment
 from orchestrator.store.database import Database
@@ -71,13 +73,16 @@ def _held(claims: FromClause) -> ColumnElement[bool]:
     )
 
 
-def _touch(dialect: str, values: dict[str, object]) -> Update:
+_ANY: Final = true()
+
+
+def _touch(dialect: str, values: dict[str, object], which: ColumnElement[bool] = _ANY) -> Update:
     """Return the statement that changes what of the claims is held and not locked."""
     claims = _claims(dialect)
     held = (
         select(frames.c.execution, frames.c.id)
         .select_from(claims)
-        .join(frames, and_(_held(claims), frames.c.lease_until.is_not(None)))
+        .join(frames, and_(_held(claims), frames.c.lease_until.is_not(None), which))
         .with_for_update(skip_locked=True, of=frames)
         .cte("held")
     )
@@ -128,7 +133,9 @@ def renew(
 
 @cache
 def _release(dialect: str) -> Update:
-    return _touch(dialect, {**_UNCLAIMED, "deliveries": frames.c.deliveries - 1})
+    return _touch(
+        dialect, {**_UNCLAIMED, "deliveries": frames.c.deliveries - 1}, frames.c.status == "resting"
+    )
 
 
 def release(database: Database, worker: str, claims: Sequence[Claim]) -> None:
@@ -210,6 +217,7 @@ _over: Final[ColumnElement[bool]] = and_(
     ),
     heard_of(),
 )
+_cancelled: Final = frames.c.status == FrameStatus.CANCELLED.value
 _again: Final[ColumnElement[bool]] = and_(
     frames.c.at_most_once.is_(False), frames.c.deliveries < bindparam("most_deliveries")
 )
@@ -218,7 +226,11 @@ _SPENT: Final = (
     select(frames.c.execution, frames.c.id, frames.c.token, frames.c.deliveries)
     .where(
         _over,
-        or_(frames.c.at_most_once.is_(True), frames.c.deliveries >= bindparam("most_deliveries")),
+        or_(
+            frames.c.at_most_once.is_(True),
+            frames.c.deliveries >= bindparam("most_deliveries"),
+            _cancelled,  # nobody runs its task again
+        ),
     )
     .limit(bindparam("most"))
 )
@@ -229,7 +241,7 @@ def lapse_statement() -> Update:
     """Return the statement that gives back tasks whose leases are over, to their queues."""
     over = (
         select(frames.c.execution, frames.c.id)
-        .where(_over, _again)
+        .where(_over, _again, ~_cancelled)
         .limit(bindparam("most"))
         .with_for_update(skip_locked=True)
         .cte("over")

@@ -84,7 +84,7 @@ class Locked:
 
         None: it can be told only once what was written is committed.
         """
-        if missing.waiting and self.decision is not None:
+        if (missing.waiting or missing.compensations) and self.decision is not None:
             return None
         self._lock(ranges_of(missing))
         for frame in missing.effects:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from orchestrator.execution.call import Call, Verdict
+from orchestrator.execution.compensation import Compensation, Mark
 from orchestrator.execution.decision import Decision, FrameUpdate, Seen, View
 from orchestrator.execution.frame import Fork, is_effect
 
@@ -29,8 +30,13 @@ def merged(first: Decision, second: Decision) -> Decision:
     gone = _merged_gone(first, second)
     for frame_id in gone:
         updated.pop(frame_id, None)
+        inserted.pop(frame_id, None)
     inserted |= {frame.id: frame for frame in second.inserted}
     made, changed, over = _merged_forks(first, second)
+    kept = {change.frame.id: change for change in (*first.kept, *second.kept)}
+    for frame_id in kept.keys() & updated.keys():
+        kept[frame_id] = FrameUpdate(kept[frame_id].frame, updated.pop(frame_id).seen)
+    registered, marked = _merged_compensations(first, second)
     arrived = {call.id: call for call in (*first.calls_inserted, *second.calls_inserted)}
     decided = {call.id: call for call in (*first.calls_decided, *second.calls_decided)}
     arrived |= {number: call for number, call in decided.items() if number in arrived}
@@ -39,6 +45,10 @@ def merged(first: Decision, second: Decision) -> Decision:
         execution=second.execution,
         inserted=tuple(inserted.values()),
         updated=tuple(updated.values()),
+        kept=tuple(kept.values()),
+        registered=registered,
+        marked=marked,
+        dropped=first.dropped + second.dropped,
         removed=first.removed + second.removed,
         gone=tuple(gone.items()),
         forks_inserted=tuple(made.values()),
@@ -53,6 +63,25 @@ def merged(first: Decision, second: Decision) -> Decision:
         orphans=first.orphans + second.orphans,
         leaves_children=first.leaves_children or second.leaves_children,
     )
+
+
+def _merged_compensations(
+    first: Decision, second: Decision
+) -> tuple[tuple[Compensation, ...], tuple[Mark, ...]]:
+    registered = {
+        one.number: one
+        for one in first.registered
+        if not (one.is_open and any(stretch.holds(one.number) for stretch in second.dropped))
+    }
+    registered |= {one.number: one for one in second.registered}
+    marked = {one.number: one for one in first.marked}
+    for mark in second.marked:
+        if mark.number in registered:
+            registered[mark.number] = replace(registered[mark.number], status=mark.status)
+        else:
+            marked[mark.number] = mark
+    left = tuple(mark for number, mark in marked.items() if number not in registered)
+    return tuple(registered.values()), left
 
 
 def _merged_gone(first: Decision, second: Decision) -> dict[str, Seen]:
@@ -83,7 +112,9 @@ def overlaid(view: View, decision: Decision) -> View:
         for number, frame in view.frames.items()
         if not _gone(number, decision.removed)
     }
-    frames |= {change.frame.id: change.frame for change in decision.updated}
+    frames |= {change.frame.id: change.frame for change in (*decision.updated, *decision.kept)}
+    for number, _ in decision.gone:
+        frames.pop(number, None)
     frames |= {frame.id: frame for frame in decision.inserted}
     over = set(decision.forks_removed)
     forks = {
@@ -100,6 +131,8 @@ def overlaid(view: View, decision: Decision) -> View:
         input=view.input or decision.input,
         calls=None if view.calls is None else _kept(view.calls, decision),
         waiting={},  # what is written may have changed it
+        compensations={},
+        looked_for=frozenset(),
     )
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import datetime
-from typing import Any, Final, TypeAlias
+from operator import attrgetter
+from typing import Any, Final, TypeAlias, TypedDict
 
+from orchestrator.asl.errors import Failure
+from orchestrator.asl.retries import Retrier
+from orchestrator.execution.compensation import Terms, Undoing
 from orchestrator.execution.decision import Seen
 from orchestrator.execution.frame import (
     EffectNote,
@@ -18,13 +23,16 @@ from orchestrator.execution.frame import (
     FrameStatus,
     Origin,
     Parent,
+    Pause,
     Phase,
     RestsOn,
     Retries,
     Task,
     Timer,
+    UndoNote,
 )
 from orchestrator.execution.payload import Payload
+from orchestrator.execution.setback import Setback
 from orchestrator.store.moment import EPOCH, MICROSECOND
 from orchestrator.store.tables import executions, forks, frames
 
@@ -72,6 +80,8 @@ def execution_row(execution: Execution) -> Row:
         "told": None if execution.parent is None else False,
         "parent": None if execution.parent is None else str(execution.parent),
         "origin": _origin_text(execution.origin),
+        "outcome": None if execution.outcome is None else execution.outcome.value,
+        "undoing": None if execution.undoing is Undoing.NONE else execution.undoing.value,
     }
 
 
@@ -100,6 +110,8 @@ def read_execution(row: Values) -> Execution:
         _told,
         parent,
         origin,
+        outcome,
+        undoing,
     ) = row
     return Execution(
         id=number,
@@ -123,6 +135,8 @@ def read_execution(row: Values) -> Execution:
         cause=_unescaped(cause),
         parent=None if parent is None else Parent.parse(parent),
         origin=_NO_ORIGIN if origin is None else _read_origin(origin),
+        outcome=None if outcome is None else _STATUSES[outcome],
+        undoing=Undoing.NONE if undoing is None else Undoing(undoing),
     )
 
 
@@ -165,7 +179,7 @@ def frame_row(execution: int, frame: Frame) -> Row:
         "item": None if frame.item is None else frame.item.text,
         "variables": None if frame.variables is None else frame.variables.text,
         "timers": _timers_text(frame.timers),
-        "effect": None if frame.effect is None else _effect_text(frame.effect),
+        "effect": _note_text(frame),
         "progress": None,
         **(_NO_TASK if frame.task is None else _task_row(frame.task, frame.input)),
     }
@@ -260,8 +274,8 @@ def read_frame(row: Values) -> Frame:
         variables=None if variables is None else Payload.parse(variables),
         fork=fork,
         timers=() if timers is None else _read_timers(timers),
-        effect=None if effect is None else EffectNote(*json.loads(effect)),
         level=level,
+        **({} if effect is None else _read_note(effect)),
     )
 
 
@@ -343,19 +357,91 @@ def _read_timers(text: str) -> tuple[Timer, ...]:
     return tuple(Timer(place, EPOCH + at * MICROSECOND) for place, at in json.loads(text))
 
 
-def _effect_text(effect: EffectNote) -> str:
-    return json.dumps([effect.pointer, effect.error, effect.cause])
+def _note_text(frame: Frame) -> str | None:
+    """Return what a frame knows of itself: as an effect, while it undoes, or waits for that."""
+    if frame.effect is not None:
+        return json.dumps([frame.effect.pointer, frame.effect.error, frame.effect.cause])
+    if frame.undo is None and frame.pause is None:
+        return None
+    note: dict[str, object] = {}
+    if frame.undo is not None:
+        undo = frame.undo
+        terms = None if undo.terms is None else written_terms(undo.terms)
+        note["undo"] = [*_UNDO(undo), terms]
+    if frame.pause is not None:
+        setback = frame.pause.setback
+        note["pause"] = None if setback is None else _written_setback(setback)
+    return json.dumps(note)
+
+
+_UNDO: Final = attrgetter("scope", "floor", "event", "place", "pointer", "undoes", "error", "cause")
+
+
+class _Note(TypedDict, total=False):
+    effect: EffectNote
+    undo: UndoNote
+    pause: Pause
+
+
+def _read_note(text: str) -> _Note:
+    note = json.loads(text)
+    if isinstance(note, list):
+        return {"effect": EffectNote(*note)}
+    found: _Note = {}
+    if "undo" in note:
+        scope, floor, event, place, pointer, undoes, error, cause, terms = note["undo"]
+        read = None if terms is None else read_terms(terms)
+        found["undo"] = UndoNote(scope, floor, event, place, pointer, undoes, read, error, cause)
+    if "pause" in note:
+        met = note["pause"]
+        found["pause"] = Pause(None if met is None else _read_setback(met))
+    return found
+
+
+def _written_setback(setback: Setback) -> dict[str, object]:
+    flags = [one.name for one in fields(setback) if getattr(setback, one.name) is True]
+    failure = setback.failure
+    return {"error": failure.error, "cause": failure.cause, "flags": flags}
+
+
+def _read_setback(met: dict[str, Any]) -> Setback:
+    return Setback(Failure(met["error"], met["cause"]), **dict.fromkeys(met["flags"], True))
+
+
+def written_terms(terms: Terms) -> list[object]:
+    """Return how a compensation is run as JSON."""
+    retry = [
+        [
+            list(one.error_equals),
+            one.interval_seconds,
+            one.max_attempts,
+            one.backoff_rate,
+            one.max_delay_seconds,
+            one.full_jitter,
+        ]
+        for one in terms.retry
+    ]
+    names: list[object] = [terms.resource_type, terms.resource_action, retry]
+    return [*names, terms.timeout_seconds, terms.heartbeat_seconds]
+
+
+def read_terms(written: Sequence[Any]) -> Terms:
+    """Return how a compensation is run."""
+    resource_type, action, retry, timeout, heartbeat = written
+    retriers = tuple(Retrier(tuple(errors), *rest) for errors, *rest in retry)
+    return Terms(resource_type, action, retriers, timeout, heartbeat)
 
 
 def _retries_text(retries: Retries) -> str | None:
     if retries == _NO_RETRIES:
         return None
-    return json.dumps([list(retries.counts), retries.total, retries.reported])
+    counted = [list(retries.counts), retries.total, retries.reported]
+    return json.dumps(counted if retries.silent is None else [*counted, retries.silent])
 
 
 def _read_retries(text: str) -> Retries:
-    counts, total, reported = json.loads(text)
-    return Retries(tuple(counts), total, reported)
+    counts, total, reported, *silent = json.loads(text)
+    return Retries(tuple(counts), total, reported, *silent)
 
 
 def _escaped(text: str | None) -> str | None:

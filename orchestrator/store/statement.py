@@ -19,12 +19,21 @@ from sqlalchemy import Connection, Integer, Table, TextualSelect, column, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 
-from orchestrator.execution.frame import FrameKind
+from orchestrator.execution.frame import FrameKind, FrameStatus
 from orchestrator.store.batch import Batch
 from orchestrator.store.database import Database, sqlstate
 from orchestrator.store.errors import GroupBroken
 from orchestrator.store.rows import Row
-from orchestrator.store.tables import calls, documents, executions, forks, frames, history
+from orchestrator.store.tables import (
+    OPEN_TO_UNDO,
+    calls,
+    compensations,
+    documents,
+    executions,
+    forks,
+    frames,
+    history,
+)
 
 Part: TypeAlias = "tuple[str, tuple[str, ...]]"
 """What is done with rows, and the names of their values."""
@@ -46,8 +55,10 @@ def fits(batch: Batch, decisions: int) -> bool:
     """
     known = _parts(batch, ()).keys() <= STEPS.keys()
     inserted = batch.frames_inserted or batch.forks_inserted
+    registered = batch.registered or batch.marked
     locked = len(batch.held or batch.executions)
-    return known and locked == decisions and not (batch.below and inserted)
+    gone = (batch.below and inserted) or (batch.dropped and registered)
+    return known and locked == decisions and not gone
 
 
 def _parts(batch: Batch, begun: Sequence[Row]) -> dict[str, Sequence[Row]]:
@@ -115,7 +126,8 @@ def _step(part: str, names: tuple[str, ...]) -> str:
 
 def _type(table: Table, name: str) -> str:
     """The type of a value: that of its column, or of the one to which it is compared."""
-    column = "id" if name in ("low", "high") else name.removeprefix("at_").removeprefix("seen_")
+    bound = "scope" if table is compensations else "id"
+    column = bound if name in ("low", "high") else name.removeprefix("at_").removeprefix("seen_")
     return table.c[name if name in table.c else column].type.compile(_DIALECT)
 
 
@@ -134,6 +146,9 @@ _TABLES: Final = {
     "forks_updated": forks,
     "history": history,
     "documents": documents,
+    "dropped": compensations,
+    "registered": compensations,
+    "marked": compensations,
 }
 """Where the types of values come from; from `frames` if not from these."""
 _GUARDED: Final = (
@@ -169,7 +184,12 @@ def _insert(part: str, table: str) -> str:
     )
 
 
+_NOT_KEPT: Final = f"frames.status <> '{FrameStatus.CANCELLED.value}'"
 _IN_THE_TREE: Final = f"frames.kind <> '{FrameKind.EFFECT.value}'"
+
+_EXCLUDED: Final = ", ".join(
+    f"{c.name} = EXCLUDED.{c.name}" for c in compensations.c if not c.primary_key
+)
 
 STEPS: Final[dict[str, str]] = {
     "begun": (
@@ -207,7 +227,7 @@ STEPS: Final[dict[str, str]] = {
     "below": (
         "{these}, frames_below AS (DELETE FROM frames USING below WHERE"
         " frames.execution = below.at_execution AND frames.id >= low AND frames.id <= high"
-        f" AND {_IN_THE_TREE}),"
+        f" AND {_IN_THE_TREE} AND {_NOT_KEPT}),"
         " forks_below AS (DELETE FROM forks USING below WHERE"
         " forks.execution = below.at_execution AND forks.frame >= low AND forks.frame <= high)"
     ),
@@ -234,6 +254,24 @@ STEPS: Final[dict[str, str]] = {
     "forks_updated": (
         "{these}, forks_updated_met AS (UPDATE forks SET {change} FROM forks_updated"
         f" WHERE {_is_fork('forks_updated')} RETURNING 1)"
+    ),
+    "dropped": (
+        "{these}, dropped_met AS (DELETE FROM compensations USING dropped WHERE"
+        " compensations.execution = dropped.at_execution AND compensations.scope >= low"
+        " AND compensations.scope <= high AND compensations.event >= dropped.at_event"
+        f" AND compensations.{OPEN_TO_UNDO.text})"
+    ),
+    "registered": (
+        "registered AS (INSERT INTO compensations ({names}) SELECT {picked} FROM {rows}"
+        " JOIN kept ON kept.id = rows.execution"
+        " ON CONFLICT (execution, scope, event, place) DO UPDATE SET"
+        f" {_EXCLUDED})"
+    ),
+    "marked": (
+        "{these}, marked_met AS (UPDATE compensations SET {change} FROM marked"
+        " WHERE compensations.execution = marked.at_execution"
+        " AND compensations.scope = marked.at_scope AND compensations.event = marked.at_event"
+        " AND compensations.place = marked.at_place)"
     ),
     "history": _insert("history", "history"),
     "documents": _insert("documents", "documents"),

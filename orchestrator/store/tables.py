@@ -85,6 +85,8 @@ executions: Final = Table(
     Column("told", Boolean),
     Column("parent", Bytewise),
     Column("origin", Text),
+    Column("outcome", Text),
+    Column("undoing", Text),
     UniqueConstraint("machine", "name"),
     Index("executions_machine_id", "machine", "id"),
     Index("executions_status_id", "status", "id"),
@@ -259,6 +261,36 @@ calls: Final = Table(
     Column("input", Text, nullable=False),
     Column("answer", Text),
     Index("calls_number", "execution", "number", "call_id"),
+)
+
+compensations: Final = Table(
+    "compensations",
+    metadata,
+    Column("execution", BigInteger, autoincrement=False),
+    Column("event", BigInteger, autoincrement=False),
+    Column("place", Integer, autoincrement=False),
+    Column("scope", Bytewise, nullable=False),
+    Column("status", Bytewise, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("resource", Bytewise, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("undoes", Text),
+    Column("arguments", Text, nullable=False),
+    Column("awaited_by", Bytewise),
+    Column("terms", Text, nullable=False),
+    PrimaryKeyConstraint("execution", "scope", "event", "place"),
+)
+
+OPEN_TO_UNDO: Final = text("status IN ('doubtful', 'pending', 'running', 'blocked')")
+"""A compensation that is open: it is still to be run."""
+
+Index(
+    "compensations_open",
+    compensations.c.execution,
+    compensations.c.event,
+    compensations.c.place,
+    postgresql_where=OPEN_TO_UNDO,
+    sqlite_where=OPEN_TO_UNDO,
 )
 
 KEPT: Final = calls.c.verdict == text("'pending'")

@@ -34,6 +34,8 @@ from sqlalchemy.sql.dml import Insert
 
 from orchestrator.execution.events import (
     CallArrived,
+    CompensationRetried,
+    CompensationSkipped,
     DeadlinePassed,
     EffectRetried,
     Event,
@@ -220,6 +222,8 @@ def _put_off(connection: Connection, event: Event, until: datetime) -> bool:
             statement = _PUT_OFF_MOMENT
             values |= {"seen_entry": event.entry, "seen_at": event.wake_at}
         case StopRequested() | CallArrived() | EffectRetried():
+            return False
+        case CompensationRetried() | CompensationSkipped():
             return False
         case _:
             delivery: int | None = getattr(event, "delivery", None)

@@ -97,6 +97,11 @@ class Claim:
         return self.task.arguments
 
     @property
+    def undoes(self) -> str | None:
+        """The key of the task that it undoes; None if it undoes none."""
+        return None if self.row.undo is None else self.row.undo.undoes
+
+    @property
     def at_most_once(self) -> bool:
         """Whether nobody may claim it again."""
         return self.task.at_most_once

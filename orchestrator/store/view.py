@@ -10,9 +10,11 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Connection, Select, and_, bindparam, case, select
 
 from orchestrator.execution.call import Call
+from orchestrator.execution.compensation import Compensation, Wanted
 from orchestrator.execution.decision import Missing, View
 from orchestrator.execution.frame import Execution, Fork, Frame, FrameKind, Scope, lineage
 from orchestrator.execution.payload import Payload
+from orchestrator.store import compensation
 from orchestrator.store.call import kept_calls
 from orchestrator.store.rows import (
     EXECUTION_COLUMNS,
@@ -105,6 +107,7 @@ class More:
     forks: Mapping[str, Fork]
     calls: tuple[Call, ...] | None = None
     waiting: Mapping[str, bool] = field(default_factory=dict)
+    compensations: Mapping[Wanted, tuple[Compensation, ...]] = field(default_factory=dict)
 
 
 def read_views(
@@ -138,8 +141,9 @@ def read_more(connection: Connection, view: View, missing: Missing) -> More:
         prefix: connection.execute(WAITING, _range(execution, prefix)).first() is not None
         for prefix in missing.waiting
     }
+    undoable = compensation.found(connection, execution, missing.compensations)
     version, found, more_forks = _read_ranges(connection, view, missing)
-    return More(version, {**more, **found}, more_forks, calls, waiting)
+    return More(version, {**more, **found}, more_forks, calls, waiting, undoable)
 
 
 def _range(execution: int, prefix: str) -> dict[str, object]:
@@ -191,6 +195,8 @@ def extended(view: View, missing: Missing, more: More) -> View:
         calls=more.calls if missing.calls else view.calls,
         effects=view.effects | frozenset(missing.effects),
         waiting={**view.waiting, **more.waiting},
+        compensations={**view.compensations, **more.compensations},
+        looked_for=view.looked_for | frozenset(missing.frames),
     )
 
 

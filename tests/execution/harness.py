@@ -18,8 +18,16 @@ from orchestrator.asl.document import Json
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
 from orchestrator.execution import call as execution_call
+from orchestrator.execution.compensation import Compensation, Key, Wanted
 from orchestrator.execution.decide import begin, decide
-from orchestrator.execution.decision import Around, Decision, Missing, Stale, View
+from orchestrator.execution.decision import (
+    Around,
+    Decision,
+    FrameUpdate,
+    Missing,
+    Stale,
+    View,
+)
 from orchestrator.execution.evaluate import Evaluate, evaluate_here
 from orchestrator.execution.events import (
     CallArrived,
@@ -148,6 +156,7 @@ class World:
     reports: list[tuple[datetime, int, Event]] = field(default_factory=list, init=False)
     asked: dict[str, execution_call.Call] = field(default_factory=dict, init=False)
     """The calls on record, by id."""
+    compensations: dict[Key, Compensation] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.machine = machine_of(self.definition, self.limits)
@@ -318,7 +327,7 @@ class World:
             if frame.wake_at is not None:
                 due = MomentDue(self.number, frame.id, frame.entry, frame.wake_at)
                 yield frame.wake_at, 1_000_000, due
-        if self.execution.deadline_at is not None and self.execution.ended_at is None:
+        if self.execution.deadline_at is not None and self.execution.phase is Phase.OPEN:
             deadline = self.execution.deadline_at
             yield deadline, 2_000_000, DeadlinePassed(self.number, deadline)
 
@@ -327,6 +336,8 @@ class World:
         task = frame.task if frame is not None else None
         if frame is None or task is None or task.token != lost.token:
             return True
+        if frame.status is FrameStatus.CANCELLED:
+            return False
         if task.at_most_once or task.deliveries >= self.limits.deliveries:
             return False
         given_back = replace(task, claimed_by=None, lease_until=None)
@@ -352,14 +363,15 @@ class World:
     def read_more(self, view: View, missing: Missing) -> View:
         found = dict(view.frames)
         for one in missing.frames:
-            found[one] = self.frames[one]
+            if one in self.frames:
+                found[one] = self.frames[one]
         for prefix in missing.below:
-            found |= self.tree(prefix)
+            found |= {n: f for n, f in self.frames.items() if n.startswith(prefix)}
         for one in missing.effects:
             found |= {n: f for n, f in self.unended().items() if n.startswith(f"{one}!")}
         below = view.below | frozenset(missing.below)
         if missing.all_frames:
-            found |= self.tree("")
+            found |= {n: f for n, f in self.frames.items() if "!" not in n and n[:1] != "~"}
             below |= {fork.prefix for fork in self.forks.values()}
         waiting = {
             prefix: any(f.rests_on is RestsOn.CALL for f in self.tree(prefix).values())
@@ -373,10 +385,36 @@ class World:
             calls=self.kept() if missing.calls else view.calls,
             effects=view.effects | frozenset(missing.effects),
             waiting={**view.waiting, **waiting},
+            looked_for=view.looked_for | frozenset(missing.frames),
+            compensations={
+                **view.compensations,
+                **{wanted: self.undoable(wanted) for wanted in missing.compensations},
+            },
         )
 
+    def undoable(self, wanted: Wanted) -> tuple[Compensation, ...]:
+        if wanted.number is not None:
+            found = self.compensations.get(wanted.number)
+            return () if found is None else (found,)
+        there = sorted(
+            (one for one in self.compensations.values() if one.is_open),
+            key=lambda one: one.order,
+            reverse=True,
+        )
+        there = [one for one in there if wanted.stretch.holds(one.number)]
+        if wanted.every:
+            return tuple(there)
+        before = wanted.before
+        return tuple(one for one in there if before is None or one.order < before)[:1]
+
     def tree(self, prefix: str = "") -> dict[str, Frame]:
-        return {n: f for n, f in self.frames.items() if n.startswith(prefix) and "!" not in n}
+        """Return the frames of the tree under a prefix: no effects, nothing that undoes."""
+        return {
+            n: f
+            for n, f in self.frames.items()
+            if n.startswith(prefix) and "!" not in n and "~" not in n
+            if not n or f.status is not FrameStatus.CANCELLED
+        }
 
     def effects(self) -> dict[str, Frame]:
         return {n: f for n, f in self.frames.items() if "!" in n}
@@ -408,7 +446,11 @@ class World:
             self.output = decision.output
             self.frames = self.effects()
             self.forks.clear()
+        for update in decision.kept:
+            self.check_seen(update)
+            self.frames[update.frame.id] = update.frame
         self.remove(decision)
+        self.undo(decision)
         for fork in decision.forks_inserted:
             assert fork.frame not in self.forks
             self.forks[fork.frame] = fork
@@ -419,19 +461,41 @@ class World:
             assert frame.id not in self.frames, frame.id
             self.frames[frame.id] = frame
         for update in decision.updated:
-            old = self.frames[update.frame.id]
-            token = old.task.token if old.task else None
-            deliveries = old.task.deliveries if old.task else 0
-            seen = update.seen
-            assert (seen.token, seen.deliveries, seen.wake_at) == (token, deliveries, old.wake_at)
+            self.check_seen(update)
             self.frames[update.frame.id] = update.frame
         self.check()
+
+    def check_seen(self, update: FrameUpdate) -> None:
+        old = self.frames[update.frame.id]
+        token = old.task.token if old.task else None
+        deliveries = old.task.deliveries if old.task else 0
+        seen = update.seen
+        assert (seen.token, seen.deliveries, seen.wake_at) == (token, deliveries, old.wake_at)
+
+    def undo(self, decision: Decision) -> None:
+        for stretch in decision.dropped:
+            self.compensations = {
+                number: one
+                for number, one in self.compensations.items()
+                if not (one.is_open and stretch.holds(number))
+            }
+        for one in decision.registered:
+            self.compensations[one.number] = one
+        for mark in decision.marked:
+            there = self.compensations[mark.number]
+            self.compensations[mark.number] = replace(there, status=mark.status)
 
     def remove(self, decision: Decision) -> None:
         for frame, entry in decision.forks_removed:
             assert self.forks.pop(frame).entry == entry
+        for frame, _ in () if decision.ends else decision.gone:
+            self.frames.pop(frame)
         for prefix in decision.removed:
-            gone = self.tree(prefix)
+            gone = {
+                n
+                for n, f in self.frames.items()
+                if n.startswith(prefix) and "!" not in n and f.status is not FrameStatus.CANCELLED
+            }
             self.frames = {n: f for n, f in self.frames.items() if n not in gone}
             self.forks = {n: f for n, f in self.forks.items() if not n.startswith(prefix)}
 
@@ -451,21 +515,40 @@ class World:
         assert self.execution.effects == len(self.unended())
         assert self.execution.kept == len(self.kept())
         self.check_effects()
+        for frame in self.frames.values():
+            self.check_undoing(frame)
         for frame in self.tree().values():
             if frame.id:
                 assert parent_id(frame.id) in self.forks
             if frame.status is FrameStatus.RESTING:
                 called = frame.rests_on is RestsOn.CALL
-                assert frame.task or frame.wake_at or frame.fork is not None or called
+                undone = frame.rests_on is RestsOn.UNDOING
+                assert frame.task or frame.wake_at or frame.fork is not None or called or undone
                 assert called or not frame.timers
                 assert (frame.fork is not None) == (frame.id in self.forks)
-            else:
+            elif frame.status is not FrameStatus.CANCELLED:
                 assert frame.wake_at is None
                 assert frame.task is None
         for fork in self.forks.values():
             assert (
                 fork.admitted - fork.succeeded - fork.failed > 0 or self.frames[fork.frame].wake_at
             )
+
+    def check_undoing(self, frame: Frame) -> None:
+        """Check that what rests on undoing is undone, and what undoes has something to do."""
+        if "~" not in frame.id:
+            if frame.rests_on is RestsOn.UNDOING and frame.status is FrameStatus.RESTING:
+                assert any(n.startswith(f"{frame.id}~") for n in self.frames), frame.id
+            return
+        owner, _, own = frame.id.partition("~")
+        if frame.status is not FrameStatus.CANCELLED:
+            assert owner in self.frames, frame.id
+            assert "/" not in own or parent_id(frame.id) in self.forks
+        assert frame.undo is not None
+        if frame.status is FrameStatus.RESTING and frame.rests_on is not RestsOn.CHILDREN:
+            doing = self.compensations[frame.undo.number]
+            waits = frame.rests_on is RestsOn.UNDOING
+            assert doing.status.value == ("doubtful" if waits else "running")
 
     def check_effects(self) -> None:
         """Check that of each frame one turn of effects is on, and those behind it wait."""

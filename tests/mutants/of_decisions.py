@@ -122,8 +122,8 @@ OF_DECISIONS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a start is recorded between the last event and now",
         "orchestrator/execution/attempt.py",
-        "at = min(max(started_at, transition.view.execution.last_event_at), transition.now)",
-        "at = started_at",
+        "return min(max(started_at, transition.view.execution.last_event_at), transition.now)",
+        "return started_at",
         TASK + "test_a_clock_that_goes_wrong_does_not_disorder_the_history",
     ),
     mutant(
@@ -185,7 +185,7 @@ OF_DECISIONS: Final[tuple[Mutant, ...]] = (
     ),
     mutant(
         "a retry waits for its pause",
-        "orchestrator/execution/failure.py",
+        "orchestrator/execution/retrying.py",
         "thread.rest_on_clock(transition.now + timedelta(seconds=pause))",
         "thread.rest_on_clock(transition.now)",
         Seeds(1, 60),

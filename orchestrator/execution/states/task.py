@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from hashlib import sha256
-from uuid import UUID
 
 from orchestrator.asl.document import DocumentError, Json, show
 from orchestrator.asl.errors import RUNTIME, TIMEOUT, Failure, StateFailure
 from orchestrator.asl.paths import Path
 from orchestrator.asl.resources import Kind, Resource
 from orchestrator.asl.states import Task
-from orchestrator.execution import answers, attempt, dataflow, frame, lambdas, served
+from orchestrator.execution import (
+    answers,
+    attempt,
+    dataflow,
+    frame,
+    key,
+    lambdas,
+    register,
+    served,
+)
 from orchestrator.execution.events import (
     CallbackFailed,
     CallbackSucceeded,
@@ -128,8 +135,7 @@ def _seconds(transition: Transition, thread: Thread, given: Payload, path: Path)
 def _key(transition: Transition, thread: Thread) -> str:
     """Return the same key until an attempt of this entry has reported that it failed."""
     execution = transition.view.execution.id
-    text = f"{execution}/{thread.entry}/{thread.retries.reported}/{thread.state}"
-    return str(UUID(bytes=sha256(text.encode("utf-8", "surrogatepass")).digest()[:16], version=5))
+    return key.of_task(execution, thread.entry, thread.retries.reported, thread.state)
 
 
 def _role(transition: Transition, thread: Thread, state: Task, given: Payload) -> str | None:
@@ -175,7 +181,10 @@ def _answered(
 
 
 def _take(transition: Transition, thread: Thread, state: Task, result: Payload) -> None:
+    failed = register.succeeded(transition, thread, state, result)
     attempt.record_succeeded(transition, thread, state.resource, result)
+    if failed is not None:
+        raise failed
     output, assigned = dataflow.finished(transition, thread, state, result)
     leave(transition, thread, state, output, state.next, assigned)
 
@@ -216,7 +225,7 @@ def _lose(transition: Transition, thread: Thread, state: Task) -> None:
     answers.abandon(transition, thread, state)
     failure = Failure(_worded(resource, error), cause)
     attempt.record_failed(transition, thread, resource, failure)
-    meet(transition, thread, Setback(failure, unknown=task.at_most_once))
+    meet(transition, thread, Setback(failure, unknown=task.at_most_once, silent=True))
 
 
 def _time_out(transition: Transition, thread: Thread, state: Task) -> None:
@@ -229,6 +238,7 @@ def _time_out(transition: Transition, thread: Thread, state: Task) -> None:
         Failure(TIMEOUT),
         unknown=task.at_most_once,
         heartbeat=limit is None or limit > transition.now,
+        silent=task.deliveries > 0,
     )
     meet(transition, thread, setback)
 

@@ -1,0 +1,1 @@
+"""Sagas on a real store with real workers: what is undone, in the ledger's own order."""
