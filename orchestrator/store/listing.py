@@ -239,7 +239,7 @@ _WAITS: Final = (
         frames.c.wake_at,
     )
     .where(AGEING)
-    .order_by(frames.c.entered_at)
+    .order_by(frames.c.execution, frames.c.id)
     .limit(bindparam("most"))
     .subquery("waits")
 )
@@ -259,7 +259,7 @@ _AGEING: Final = (
 
 
 def ageing(database: Database, limit: int = MOST_WAITS) -> list[Waiting]:
-    """Return the frames that have waited longest for what no worker does."""
+    """Return frames of the oldest executions that wait for what no worker does, longest first."""
     with database.reading() as connection:
         return [Waiting(*row) for row in connection.execute(_AGEING, {"most": limit})]
 

@@ -204,7 +204,10 @@ Index(
 AGEING: Final = text("rests_on IN ('call', 'callback', 'clock', 'execution')")
 """A frame that waits for something that no worker does."""
 
-Index("frames_ageing", frames.c.entered_at, postgresql_where=AGEING, sqlite_where=AGEING)
+# Not by its time: a column that every step changes would make each of them write every index anew.
+Index(
+    "frames_ageing", frames.c.execution, frames.c.id, postgresql_where=AGEING, sqlite_where=AGEING
+)
 UNENDED: Final = and_(frames.c.kind == text("'effect'"), text("status IN ('pending', 'resting')"))
 """An effect that has not ended."""
 

@@ -19,7 +19,7 @@ def upgrade() -> None:
     op.create_index(
         "frames_ageing",
         "frames",
-        ["entered_at"],
+        ["execution", "id"],
         unique=False,
         postgresql_where=sa.text(AGEING),
         sqlite_where=sa.text(AGEING),
