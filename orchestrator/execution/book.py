@@ -98,8 +98,16 @@ class Book:
             return []
         if view.calls is None:
             raise NeedsMore(Missing(calls=True))
-        decided = {one.call.id for one in self.accepted} | {call.id for call in self.refused}
-        return [call for call in view.calls if call.id not in decided]
+        return [call for call in view.calls if not self._is_decided(call)]
+
+    def undecided(self) -> list[Call]:
+        """Return the same, and behind them the call that has arrived if nothing came of it."""
+        arrived = self.arrived
+        late = [] if arrived is None or self._is_decided(arrived) else [arrived]
+        return [*self.kept(), *late]
+
+    def _is_decided(self, call: Call) -> bool:
+        return call.id in {one.call.id for one in self.accepted} | {one.id for one in self.refused}
 
     def waits_below(self, prefix: str) -> bool:
         """Tell whether some frame under a prefix rests on a call; asks for it."""

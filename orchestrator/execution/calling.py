@@ -301,16 +301,15 @@ def _planned(transition: Transition, call: Call, asked: _Asked) -> _Move:
 
 def _carry_out(transition: Transition, call: Call, moves: list[_Move]) -> list[Thread]:
     """Do what reactions say; return the frames that go on."""
-    first = transition.thread(moves[0].asked.holder)
-    transition.book.accepted.append(Accepted(call, first.id, first.state))
     moved = [transition.thread(move.asked.holder) for move in moves]
+    first = Accepted(call, moved[0].id, moved[0].state)
     for move, thread in zip(moves, moved, strict=True):
-        _move(transition, call, thread, move)
+        _move(transition, call, thread, move, first)
     transition.book.call = None
     return [one for one in moved if one.next_state is not None]
 
 
-def _move(transition: Transition, call: Call, thread: Thread, move: _Move) -> None:
+def _move(transition: Transition, call: Call, thread: Thread, move: _Move, first: Accepted) -> None:
     reaction, state = move.asked.reaction, transition.state_of(thread)
     stays = reaction.kind is ReactionKind.STAY
     details: dict[str, Detail] = {
@@ -322,6 +321,8 @@ def _move(transition: Transition, call: Call, thread: Thread, move: _Move) -> No
     if stays and move.assigned is not None:
         details["assignedVariables"] = move.assigned
     thread.last_event = transition.record("CallAccepted", thread.last_event, details)
+    if thread.id == first.frame:
+        transition.book.accepted.append(first)  # not before: the history may have been full
     thread.changed = True
     transition.book.next_turn(thread.id)
     effect.schedule(transition, thread, move.effects)
@@ -370,11 +371,14 @@ def _offer(transition: Transition, thread: Thread, call: Call) -> None:
 
 
 def close(transition: Transition) -> None:
-    """Refuse what is still kept if the execution has ended, or it is decided with what it will."""
+    """Refuse what is still kept once it is decided with what the execution ends.
+
+    And the call that came when its history was too full to carry it out.
+    """
     if not transition.decided:
         return
     final, otherwise = transition.final_state, ENDED if transition.ended else UNDOING
-    for call in transition.book.kept():
+    for call in transition.book.undecided():
         reason = _last_words(transition, final, call, otherwise)
         transition.book.refused.append(call.refused(final, reason, transition.now))
 

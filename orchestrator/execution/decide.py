@@ -118,20 +118,23 @@ def decide(
         return Stale(stale)
     transition = Transition(machine, view, now, bits, limits, evaluate)
     try:
-        if isinstance(event, CallArrived):
-            decision = calling.arrive(transition, event.call)
-            if decision is not None:
-                return decision
-        _follow(transition, event)
+        decision = _follow(transition, event)
+        if decision is not None:
+            return decision
         calling.close(transition)
     except NeedsMore as needs:
         return needs.missing
     return transition.decision()
 
 
-def _follow(transition: Transition, event: Event) -> None:
+def _follow(transition: Transition, event: Event) -> Decision | None:
+    """Do what an event asks for and go on from there; a call may be decided without that."""
     try:
-        if is_effect(frame_of(event)):
+        if isinstance(event, CallArrived):
+            decision = calling.arrive(transition, event.call)
+            if decision is not None:
+                return decision
+        elif is_effect(frame_of(event)):
             effect.take(transition, event)
         elif _is_of_a_cancelled(transition.view, event):
             undoing.hear(transition, transition.thread(frame_of(event)), event)
@@ -142,6 +145,7 @@ def _follow(transition: Transition, event: Event) -> None:
         follow(transition)
     except HistoryFull:
         _overflow(transition, event)
+    return None
 
 
 def _overflow(transition: Transition, event: Event) -> None:
@@ -170,7 +174,7 @@ def _is_of_a_cancelled(view: View, event: Event) -> bool:
 def _react(transition: Transition, event: Event) -> None:
     match event:
         case CallArrived() | EffectRetried() | CompensationRetried() | CompensationSkipped():
-            pass  # what it asks for is done
+            pass  # none is the tree's
         case TaskSucceeded() | TaskFailed() | TaskLost():
             report(transition, transition.thread(event.frame), event)
         case CallbackSucceeded() | CallbackFailed() | ChildEnded():

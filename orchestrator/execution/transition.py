@@ -6,7 +6,7 @@ what is still to be followed. Knows no state type but those that open forks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -36,6 +36,7 @@ from orchestrator.execution.frame import (
     Parent,
     Phase,
     RestsOn,
+    is_effect,
     lineage,
 )
 from orchestrator.execution.history import Detail, HistoryEvent
@@ -403,7 +404,10 @@ class Transition:
         return [frame for frame in self.view.frames.values() if is_open(frame)]
 
     def below(self, tally: Tally) -> dict[str, Thread | Frame]:
-        """Return all frames under a fork as they stand now; asks for those not in hand."""
+        """Return all frames under a fork as they stand now, effects aside.
+
+        Asks for those that are not in hand.
+        """
         found: dict[str, Thread | Frame] = {}
         if not tally.fresh:
             self._require_below(tally)
@@ -412,7 +416,7 @@ class Transition:
             found = {
                 one: self.standing(one)
                 for one in self.view.frames
-                if one.startswith(prefix) and not one.startswith(over)
+                if one.startswith(prefix) and not one.startswith(over) and not is_effect(one)
             }
         for thread in self._in_hand(tally):
             found[thread.id] = thread
@@ -427,11 +431,23 @@ class Transition:
             raise NeedsMore(Missing(below=(tally.fork.prefix,)))
 
     def _in_hand(self, tally: Tally) -> Iterator[Thread]:
-        for thread in tally.threads:
+        """Yield the frames under a fork that this decision has taken up: begun, or woken."""
+        for thread in self._children_in_hand(tally):
             yield thread
             inner = None if thread.fork is None else self._tallies.get(thread.id)
             if inner is not None:
                 yield from self._in_hand(inner)
+
+    def _children_in_hand(self, tally: Tally) -> Collection[Thread]:
+        if tally.fresh:
+            return tally.threads
+        prefix = tally.fork.prefix
+        woken = [
+            thread
+            for thread in self._threads.values()
+            if thread.id.startswith(prefix) and "/" not in thread.id[len(prefix) :]
+        ]
+        return {thread.id: thread for thread in (*tally.threads, *woken)}.values()
 
     def close_fork(self, tally: Tally, frames: int) -> None:
         """Let a fork and everything under it go; `frames` tells how many frames that are."""

@@ -92,13 +92,17 @@ class Case:
     limits: Limits
     seed: int
 
+    def manner(self, state: str) -> Manner:
+        """Return how the handlers of a state behave; those of effects of its own, too."""
+        return self.manners.get(state, Manner.GOOD)
+
     def deed(self, state: str, arguments: Json, attempt: int, delivery: int) -> Deed:
         """Return what a run does: the same for the same state, arguments and attempt."""
         text = f"{self.seed}/{state}/{attempt}/{document.write(without_runs(arguments))}"
         chance = Chance(int.from_bytes(sha256(text.encode()).digest()[:8], "big"))
         seconds = chance.one_of((0.0, 0.0, 0.0, 0.5, 2.0, 4.0, 15.0))
         value = shaped(chance, 2)
-        match self.manners[state]:
+        match self.manner(state):
             case Manner.HANGING:
                 return Hangs()
             case Manner.SILENT if self.exact:

@@ -12,7 +12,7 @@ from orchestrator.asl.document import Json
 from orchestrator.asl.machine import Machine
 from orchestrator.asl.states import Map, Wait
 from orchestrator.asl.states import Task as TaskState
-from orchestrator.execution.frame import Execution, Frame, Phase
+from orchestrator.execution.frame import Execution, Frame, Phase, is_effect
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.simulation.case import Case, Manner
@@ -206,6 +206,8 @@ class Story:
                 number = result.get("run") if isinstance(result, dict) else None
                 counted[number if isinstance(number, int) else 0] += 1
         for run in self.runs:
+            if is_effect(run.claim.frame):
+                continue
             times = counted.pop(run.number, 0)
             if times > 1:
                 yield f"the result of run {run.number} counts {times} times"

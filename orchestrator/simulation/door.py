@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from orchestrator.engine import Outcome, Start
+from orchestrator.engine import Engine, Outcome, Start
 from orchestrator.execution.events import Event, StopRequested
 from orchestrator.execution.payload import Payload
 from orchestrator.simulation.parts import Deployment, Parts
 from orchestrator.simulation.sometimes import Sometimes
 from orchestrator.simulation.world import Process, World
-from orchestrator.store import StoreUnavailable
+from orchestrator.store import Store, StoreUnavailable
 
 ASK_AGAIN_SECONDS = 3.0
 
@@ -35,8 +35,18 @@ class Door:
         self._world = process.world
         self._parts = Parts.of(deployment, process)
 
+    @property
+    def store(self) -> Store:
+        """What it reads from."""
+        return self._parts.store
+
+    @property
+    def engine(self) -> Engine:
+        """What it hands events to."""
+        return self._parts.engine
+
     def begin(self) -> None:
-        """Wait for calls."""
+        """Wait for those who ask."""
 
     def start(self, call: Call) -> None:
         """Start an execution, and answer."""

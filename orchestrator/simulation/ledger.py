@@ -45,6 +45,8 @@ class Ledger:
     asked_to_stop: set[int] = field(default_factory=set)
     stopped: set[int] = field(default_factory=set)
     """Executions of which a door has heard that the stop is committed."""
+    run_again: set[tuple[int, str]] = field(default_factory=set)
+    """Effects that an operator has had run once more."""
     _leases: dict[str, _Lease] = field(default_factory=dict)
     _by_token: dict[str, list[Run]] = field(default_factory=dict)
 

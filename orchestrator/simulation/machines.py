@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from orchestrator.asl import document
 from orchestrator.asl.document import Json
 from orchestrator.asl.limits import DEFAULT, Limits
+from orchestrator.simulation.awaits import State, add_calls, await_state, led_to
 from orchestrator.simulation.case import LAMBDA, ONCE, WORK, Case, Manner, shaped
 from orchestrator.simulation.chance import Chance
-
-State: TypeAlias = dict[str, Json]
 
 SHAPE: Final[Json] = {"a.$": "$.a", "b.$": "$.b", "n.$": "$.n"}
 SELECTED: Final[Json] = {
@@ -40,11 +39,13 @@ def draw_limits(chance: Chance) -> Limits:
     return limits
 
 
-def draw_case(chance: Chance, limits: Limits) -> Case:
-    """Draw a machine with an input and the manners of its handlers."""
-    exact = chance.happens(0.5) and limits.history_events is None
-    maker = _Maker(chance, exact=exact)
+def draw_case(chance: Chance, limits: Limits, *, called: bool = False) -> Case:
+    """Draw a machine with an input and the manners of its handlers; `called`: it can be called."""
+    exact = not called and chance.happens(0.5) and limits.history_events is None
+    maker = _Maker(chance, exact=exact, called=called)
     machine = maker.branch(chance.whole(0, 2))
+    if called:
+        add_calls(chance, machine)
     if not exact and chance.happens(0.3):
         machine["TimeoutSeconds"] = chance.whole(3, 30)
     return Case(
@@ -60,9 +61,10 @@ def draw_case(chance: Chance, limits: Limits) -> Case:
 class _Maker:
     """Makes machines with names that are unique in the whole machine."""
 
-    def __init__(self, chance: Chance, *, exact: bool) -> None:
+    def __init__(self, chance: Chance, *, exact: bool, called: bool) -> None:
         self.chance = chance
         self.exact = exact
+        self.called = called
         self.manners: dict[str, Manner] = {}
         self.names = 0
         self.most = 12
@@ -76,6 +78,7 @@ class _Maker:
             "Fail": self._fail,
             "Parallel": self._parallel,
             "Map": self._map,
+            "Await": self._await,
         }
 
     def branch(self, depth: int) -> dict[str, Json]:
@@ -94,11 +97,13 @@ class _Maker:
     def _state(self, name: str, depth: int, later: list[str]) -> State:
         types = ["Task", "Task", "Task", "Pass", "Wait"]
         types += ["Choice"] if later else ["Succeed", "Fail"]
+        if self.called and later:
+            types += ["Await"] * 12
         if depth and self.names < self.most:
             types += ["Parallel", "Map", "Map", "Parallel", "Map"]
         chosen = self.chance.one_of(types)
         state: State = {"Type": chosen}
-        if chosen not in TERMINAL | {"Choice"}:
+        if chosen not in TERMINAL | {"Choice", "Await"}:
             state |= {"Next": later[0]} if later else {"End": True}
         if chosen in RETRYING and self.chance.happens(0.5):
             self._takes(state, later)
@@ -186,6 +191,9 @@ class _Maker:
         if self.chance.happens(0.4):
             state["HeartbeatSeconds"] = 2
 
+    def _await(self, name: str, state: State, _depth: int, later: list[str]) -> None:
+        self.manners[name] = await_state(self.chance, state, later)
+
     def _choice(self, _name: str, state: State, _depth: int, later: list[str]) -> None:
         rules: list[Json] = [
             {"Variable": "$.n", "NumericGreaterThan": 2, "Next": self.chance.one_of(later)},
@@ -226,4 +234,4 @@ def _leads_to(state: State) -> set[str]:
         for rule in rules if isinstance(rules, list) else []:
             if isinstance(rule, dict) and isinstance(rule["Next"], str):
                 found.add(rule["Next"])
-    return found
+    return found | led_to(state)

@@ -15,9 +15,11 @@ from orchestrator.asl import definition
 from orchestrator.asl.document import Json
 from orchestrator.asl.machine import Machine
 from orchestrator.engine import Start
-from orchestrator.execution.frame import ExecutionStatus
+from orchestrator.execution.frame import ExecutionStatus, Frame, FrameStatus
 from orchestrator.execution.payload import Payload
 from orchestrator.simulation.bells import Broker
+from orchestrator.simulation.call_checks import Talk
+from orchestrator.simulation.calls import Callers
 from orchestrator.simulation.case import Case
 from orchestrator.simulation.chance import Chance
 from orchestrator.simulation.checks import Story
@@ -39,6 +41,9 @@ LONGEST_SECONDS: Final = 6_000
 """How long an execution may go on once nothing goes wrong any more."""
 LOOKED_AFTER: Final = 8
 """Steps between two looks whether all has ended."""
+CALLED_EVERY: Final = 3
+"""The machines of every third seed wait to be called; the others are drawn as if there were none.
+"""
 ENOUGH_SEEDS: Final = 200
 """From so many on, every `Sometimes` must have happened."""
 
@@ -171,7 +176,7 @@ class _Bench:
             parse=lru_cache(maxsize=None)(definition.parse),
             wake=schedulers.wake,
         )
-        run = _Run(world, deployment, schedulers)
+        run = _Run(world, deployment, schedulers, called=seed % CALLED_EVERY == 1)
         run.go()
         return Report(seed, tuple(world.faults), world.counts, tuple(world.log))
 
@@ -194,11 +199,15 @@ def _rates(chance: Chance) -> Rates:
 class _Run:
     """One seed's deployment, from its start until everything has ended."""
 
-    def __init__(self, world: World, deployment: Deployment, schedulers: Schedulers) -> None:
+    def __init__(
+        self, world: World, deployment: Deployment, schedulers: Schedulers, *, called: bool
+    ) -> None:
         self._world = world
+        self._called = called
         self._observer = deployment.observer
         self._parse = deployment.parse
         self._doors = Doors(world)
+        self._callers = Callers(world, deployment.observer, self._doors)
         self._workers: dict[Process, Worker] = {}
         self._cases: dict[str, Case] = {}
         self._machines: dict[str, Machine] = {}
@@ -227,7 +236,7 @@ class _Run:
             stops=world.chance.happens(0.4),
         )
         for n in range(world.chance.whole(1, 4)):
-            self._plan(f"m{n}", draw_case(world.chance, deployment.limits))
+            self._plan(f"m{n}", draw_case(world.chance, deployment.limits, called=called))
 
     def _worker(self, number: int, deployment: Deployment) -> Process:
         def make(process: Process) -> Worker:
@@ -255,6 +264,8 @@ class _Run:
             self._world.later(chance.between(0.0, 9.0), partial(self._doors.call, Call(start)))
         if chance.happens(0.2):
             self._world.later(chance.between(9.0, 12.0), partial(self._contest, start))
+        if self._called:
+            self._callers.plan(start.name)
 
     def _contest(self, start: Start) -> None:
         """Ask for a name that is known to be taken, with another input."""
@@ -294,7 +305,8 @@ class _Run:
         self._troubles.over = True
 
     def _all_ended(self) -> bool:
-        return all(call.answered for call in self._doors.calls) and not self._open()
+        answered = all(call.answered for call in self._doors.calls)
+        return answered and self._callers.satisfied and not self._open()
 
     def _open(self) -> list[str]:
         started = self._world.ledger.started
@@ -302,12 +314,21 @@ class _Run:
             return ["not all are started"]
         open_now = []
         for name, number in started.items():
-            frames = [] if number in self._ended else self._observer.frames(number)
+            over = number in self._ended and not self._called
+            frames = [] if over else self._frames(number)
             if frames:
                 open_now.append(f"{name}: {frames}")
             else:
                 self._ended.add(number)
         return open_now
+
+    def _frames(self, number: int) -> list[Frame]:
+        """Return what is still to be done in an execution, or what follows it."""
+        frames = self._observer.frames(number)
+        if not self._called:
+            return frames
+        going_on = (FrameStatus.PENDING, FrameStatus.RESTING)
+        return frames + [one for one in self._observer.effects(number) if one.status in going_on]
 
     # -- the judgement ---------------------------------------------------------------------------
 
@@ -317,13 +338,15 @@ class _Run:
             if story is None:
                 self._world.blame(f"{name} is not there")
                 continue
-            faults = [*story.faults()]
+            talk = self._talk(number, story)
+            faults = [*story.faults(), *talk.faults()]
+            faults += self._callers.faults(name, {call.id: call for call in talk.calls})
             for fault in faults:
                 self._world.blame(f"{name}: {fault}")
             if faults:
                 continue
             self._judge_stop(name, story)
-            for what in story.sometimes():
+            for what in (*story.sometimes(), *talk.sometimes()):
                 self._world.count(what)
             if story.case.exact:
                 self._compare(name, story)
@@ -352,6 +375,13 @@ class _Run:
             runs=self._world.ledger.runs_of(number),
             jumped_back=bool(self._world.counts[Sometimes.CLOCK_BACK]),
         )
+
+    def _talk(self, number: int, story: Story) -> Talk:
+        if not self._called:
+            return Talk(story, (), ())
+        again = {frame for run, frame in self._world.ledger.run_again if run == number}
+        store = self._observer
+        return Talk(story, store.calls(number), store.effects(number), frozenset(again))
 
     def _compare(self, name: str, story: Story) -> None:
         """Compare an ending with the model's, unless an accident has had a hand in it."""

@@ -219,7 +219,7 @@ class Worker:
         case = self._cases[claim.machine]
         deed = case.deed(claim.state, claim.arguments.value, claim.attempt, claim.delivery)
         self._world.say(self._name, f"run {run.number} of {_named(claim)}: {deed}")
-        yield from self._spend(held, deed, beats=case.manners[claim.state] is not Manner.SILENT)
+        yield from self._spend(held, deed, beats=case.manner(claim.state) is not Manner.SILENT)
         report = _reported(run, deed)
         if report is None or (held.lost and self._world.chance.happens(0.25)):
             return None  # its time is over, and its handler has been told

@@ -296,6 +296,20 @@ def test_no_more_calls_are_kept_than_may_be() -> None:
     assert [world.call("pay")["verdict"] for _ in range(3)] == ["pending", "pending", "refused"]
 
 
+@pytest.mark.parametrize(("most", "verdict"), [(3, "refused"), (4, "accepted"), (5, "accepted")])
+def test_a_call_that_finds_the_history_full_ends_the_execution(most: int, verdict: str) -> None:
+    from orchestrator.asl.limits import Limits
+
+    definition = machine(A=waiting({"pay": {"Next": "Over"}}), Over=OVER)
+    world = World(definition, limits=Limits(history_events=most)).start()
+    said = world.call("pay")
+    assert said["verdict"] == verdict
+    assert said.get("reason") in (None, "the execution has ended")
+    assert (world.status, world.types[-1]) == ("FAILED", "ExecutionFailed")
+    assert len(world.history) == most
+    assert ("CallAccepted" in world.types) == (verdict == "accepted")
+
+
 # ---------------------------------------------------------------------------------- timers
 
 

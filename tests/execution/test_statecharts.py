@@ -61,7 +61,8 @@ def test_the_inner_reaction_wins_over_the_outer() -> None:
 def test_an_inherited_reaction_leaves_the_fork_and_ends_all_its_branches(level: str) -> None:
     cancel = {"cancel": {"Next": "After"}}
     refuse = {"pay": {"Refuse": "no"}, "ship": {"Refuse": "no"}}
-    wait = branch(A=waiting(refuse, OnExit={"Resource": "celery:close"}), B=PASS)
+    effects = {"OnEnter": {"Resource": "celery:open"}, "OnExit": {"Resource": "celery:close"}}
+    wait = branch(A=waiting(refuse, **effects), B=PASS)
     wait["States"]["A"]["After"] = [{"Seconds": 900, "Next": "B"}]
     other = branch(T=task(TimeoutSeconds=99))
     fork = parallel(wait, other, on=cancel if level == "Parallel" else None)
@@ -76,7 +77,7 @@ def test_an_inherited_reaction_leaves_the_fork_and_ends_all_its_branches(level: 
     assert [one.type for one in world.history if one.type == "ParallelStateExited"]
     world.served = True
     world.wait(1)
-    assert [call.resource for call in world.calls] == ["celery:close"]
+    assert [call.resource for call in world.calls] == ["celery:open", "celery:close"]
 
 
 def test_an_inherited_reaction_sees_the_data_of_its_level_and_is_carried_out_once() -> None:
@@ -233,8 +234,45 @@ def test_a_kept_call_is_offered_to_the_branch_that_comes_to_an_await() -> None:
     assert world.verdict("c1")["reason"] == "the execution has ended"
 
 
+def test_a_kept_call_that_leaves_the_fork_leaves_nobody_to_hear_the_next() -> None:
+    refuse = {"pay": {"Refuse": "no"}, "ship": {"Refuse": "no"}}
+    part = branch(T=task(Next="A"), A=waiting(refuse), E=END)
+    part["States"]["A"]["After"] = [{"Seconds": 900, "Next": "E"}]
+    fork = parallel(part, on={"cancel": {"Next": "After"}})
+    world = World(machine(F=fork), served=False).start()
+    assert [world.call("cancel")["verdict"] for _ in range(2)] == ["pending", "pending"]
+    world.served = True
+    world.finish()
+    assert world.verdict("c1") == {
+        "verdict": "accepted",
+        "call": "cancel",
+        "from": "F",
+        "to": "Over",
+    }
+    assert world.verdict("c2")["reason"] == "the execution has ended"
+    assert world.types.count("ParallelStateExited") == 1
+    world.verify()
+
+
+def test_a_kept_call_that_leaves_the_fork_ends_what_the_same_decision_has_begun() -> None:
+    effects = {"OnEnter": {"Resource": "celery:open"}, "OnExit": {"Resource": "celery:close"}}
+    inner = branch(A=waiting({"pay": {"Refuse": "no"}, "ship": {"Refuse": "no"}}, **effects), E=END)
+    inner["States"]["A"]["After"] = [{"Seconds": 900, "Next": "E"}]
+    each = {"Type": "Map", "ItemProcessor": inner, "End": True}
+    fork = parallel(branch(T=task(Next="M"), M=each), on={"cancel": {"Next": "After"}})
+    world = World(machine(F=fork), served=False, handler=lambda _: Returned([1, 2])).start()
+    assert world.call("cancel")["verdict"] == "pending"
+    world.served = True
+    world.wait(1)
+    assert world.status == "SUCCEEDED"
+    assert world.types.count("AwaitStateEntered") == world.types.count("AwaitStateAborted") > 0
+    assert world.types.count("EffectScheduled") == 2 * world.types.count("AwaitStateEntered")
+    world.verify()
+
+
 def test_a_failing_sibling_makes_a_branch_leave_its_await() -> None:
-    one = branch(A=waiting(NO, OnExit={"Resource": "celery:close"}), EA=END)
+    effects = {"OnEnter": {"Resource": "celery:open"}, "OnExit": {"Resource": "celery:close"}}
+    one = branch(A=waiting(NO, **effects), EA=END)
     one["States"]["A"]["After"] = [{"Seconds": 900, "Next": "EA"}]
     two = branch(T=task(Resource="celery:fails"))
     catch = [{"ErrorEquals": ["States.ALL"], "Next": "After"}]
@@ -245,7 +283,8 @@ def test_a_failing_sibling_makes_a_branch_leave_its_await() -> None:
     world = World(machine(F=parallel(one, two, Catch=catch)), handler=handler).start()
     world.wait(1)
     assert world.status == "SUCCEEDED"
-    assert [call.resource for call in world.calls] == ["celery:fails", "celery:close"]
+    done = [call.resource for call in world.calls if call.resource != "celery:fails"]
+    assert done == ["celery:open", "celery:close"]
     assert "AwaitStateAborted" in world.types
 
 
@@ -273,7 +312,10 @@ def test_inside_a_map_only_the_iteration_that_is_named_is_asked() -> None:
 
 
 def test_a_call_that_names_none_asks_only_the_levels_around_the_map() -> None:
-    world = World(mapped({"cancel": {"Next": "Over"}})).start([1, 2, 3])
+    definition = mapped({"cancel": {"Next": "Over"}})
+    inner = definition["States"]["F"]["ItemProcessor"]["States"]["A"]
+    inner |= {"OnEnter": {"Resource": "celery:open"}, "OnExit": {"Resource": "celery:close"}}
+    world = World(definition, served=False).start([1, 2, 3])
     assert world.call("pay")["verdict"] == "refused"
     assert world.call("cancel") == {
         "verdict": "accepted",
@@ -282,6 +324,10 @@ def test_a_call_that_names_none_asks_only_the_levels_around_the_map() -> None:
         "to": "Over",
     }
     assert world.types.count("MapIterationAborted") == 3
+    world.served = True
+    world.wait(1)
+    done = [call.resource for call in world.calls]
+    assert (done.count("celery:open"), done.count("celery:close")) == (3, 3)
 
 
 def test_a_call_into_a_map_reads_a_bounded_number_of_frames() -> None:
