@@ -123,6 +123,38 @@ class Client:
         found = self._asked("GET", f"{_path(address)}/history", params={"after": after})
         return list(found["events"])
 
+    def stop(
+        self,
+        address: str,
+        error: str | None = None,
+        cause: str | None = None,
+        *,
+        abort: bool = False,
+    ) -> dict[str, Any]:
+        """End an execution, once what it has done is undone; `abort`: now; return it."""
+        body = {"error": error, "cause": cause, "abort": abort}
+        return self._asked("POST", f"{_path(address)}/stop", json=body)
+
+    def compensations(self, address: str) -> list[dict[str, Any]]:
+        """Return what an execution can undo or has undone, in the order of doing."""
+        return list(self._asked("GET", f"{_path(address)}/compensations")["compensations"])
+
+    def retry(
+        self, address: str, reason: str, compensation: str | None = None, who: str | None = None
+    ) -> list[str]:
+        """Run blocked compensations again, all or one; return their ids."""
+        body = {"reason": reason, "compensation": compensation, "who": who}
+        answer = self._asked("POST", f"{_path(address)}/retry", json=body)
+        return list(answer["compensations"])
+
+    def skip(
+        self, address: str, reason: str, compensation: str | None = None, who: str | None = None
+    ) -> list[str]:
+        """Pass over a blocked compensation: what it would undo stays done; return its id."""
+        body = {"reason": reason, "compensation": compensation, "who": who}
+        answer = self._asked("POST", f"{_path(address)}/skip", json=body)
+        return list(answer["compensations"])
+
     def waits(self, address: str) -> list[dict[str, Any]]:
         """Return what an execution waits for, and which calls it takes now."""
         return list(self._asked("GET", f"{_path(address)}/waits")["waits"])

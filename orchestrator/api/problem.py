@@ -14,6 +14,7 @@ from orchestrator.asl.names import InvalidName
 from orchestrator.service import (
     CallDoesNotExist,
     CallIdTaken,
+    CompensationNotBlocked,
     ExecutionAlreadyExists,
     ExecutionDoesNotExist,
     ExecutionNotStopped,
@@ -23,6 +24,7 @@ from orchestrator.service import (
     MachineDoesNotExist,
     MachineIsDeleting,
     MalformedCall,
+    ReasonMissing,
     Undecided,
     UnknownCall,
     Unreachable,
@@ -30,6 +32,7 @@ from orchestrator.service import (
 
 MEDIA_TYPE: Final = "application/problem+json"
 _TITLES: Final = {
+    "not-blocked": "The compensation is not blocked",
     "malformed": "The request cannot be read",
     "unknown-call": "The machine does not know this call",
     "invalid-input": "The input is not as the machine wants it",
@@ -122,6 +125,8 @@ _KINDS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (MalformedCall, 400, "malformed"),
     (InvalidName, 400, "malformed"),
     (CallIdTaken, 422, "call-id-taken"),
+    (CompensationNotBlocked, 409, "not-blocked"),
+    (ReasonMissing, 400, "malformed"),
     (ExecutionAlreadyExists, 409, "execution-exists"),
     (MachineIsDeleting, 409, "machine-deleting"),
 )

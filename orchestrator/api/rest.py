@@ -29,6 +29,7 @@ from orchestrator.service import (
     LONGEST_WAIT_SECONDS,
     ExecutionDetail,
     Orchestrator,
+    Undoable,
     Waits,
     topic_of_call,
 )
@@ -44,6 +45,8 @@ STATUS: Final[Mapping[Verdict, int]] = {
 LOOK_SECONDS: Final = 2.0
 """How often it is looked for a verdict whose news may have been lost."""
 PAGE: Final = 1_000
+UNNAMED: Final = "api"
+"""Whom the trail names where a request names nobody."""
 UNAVAILABLE: Final = 503
 
 Body: TypeAlias = Callable[[Request], Awaitable[bytes]]
@@ -77,6 +80,10 @@ class Rest:
             (execution, "GET", self._execution),
             (f"{execution}/history", "GET", self._history),
             (f"{execution}/waits", "GET", self._waits),
+            (f"{execution}/compensations", "GET", self._compensations),
+            (f"{execution}/stop", "POST", self._stop),
+            (f"{execution}/retry", "POST", self._retry),
+            (f"{execution}/skip", "POST", self._skip),
             (f"{execution}/calls", "GET", self._calls),
             (f"{execution}/calls/{{name}}", "POST", self._call),
             (f"{execution}/calls/{{name}}", "GET", self._verdict),
@@ -148,6 +155,42 @@ class Rest:
             self._service.execution_waits, _address(request), after, limit
         )
         return _json({"waits": [waits_json(one) for one in found]})
+
+    # -- undoing ---------------------------------------------------------------------------------
+
+    async def _compensations(self, request: Request) -> Response:
+        found = await self._presence.run(self._service.compensations.of, _address(request))
+        return _json({"compensations": [compensation_json(one) for one in found]})
+
+    async def _stop(self, request: Request) -> Response:
+        given = await self._object(request)
+        abort = given.get("abort", False)
+        if not isinstance(abort, bool):
+            raise Problem(400, "malformed", "abort must be true or false", pointer="/abort")
+
+        def stop() -> Response:
+            address = _address(request)
+            error, cause = _optional(given, "error"), _optional(given, "cause")
+            self._service.stop_execution(address, error, cause, abort=abort)
+            return _json(execution_json(self._service.describe_execution(address)))
+
+        return await self._presence.run(stop)
+
+    async def _retry(self, request: Request) -> Response:
+        return await self._acted(request, self._service.compensations.retry)
+
+    async def _skip(self, request: Request) -> Response:
+        return await self._acted(request, self._service.compensations.skip)
+
+    async def _acted(
+        self, request: Request, act: Callable[[str, str, str, str | None], list[str]]
+    ) -> Response:
+        """Do what an operator wants about blocked compensations."""
+        given = await self._object(request)
+        who, reason = _optional(given, "who") or UNNAMED, _optional(given, "reason") or ""
+        compensation = _optional(given, "compensation")
+        done = await self._presence.run(act, _address(request), who, reason, compensation)
+        return _json({"compensations": list(done)})
 
     # -- calls -----------------------------------------------------------------------------------
 
@@ -221,6 +264,13 @@ def _address(request: Request) -> str:
     return str(request.path_params["address"])
 
 
+def _optional(given: Mapping[str, Json], name: str) -> str | None:
+    value = given.get(name)
+    if value is None or isinstance(value, str):
+        return value
+    raise Problem(400, "malformed", f"{name} must be a string", pointer=f"/{name}")
+
+
 def _seconds(request: Request) -> float:
     given = request.query_params.get("wait", "0")
     try:
@@ -280,6 +330,8 @@ def execution_json(found: ExecutionDetail) -> Json:
         "name": run.name,
         "status": run.status.value,
         "phase": run.phase.value,
+        "compensation": found.undoing.value,
+        "outcome": None if run.outcome is None else run.outcome.value,
         "state": run.final_state if root is None else root.state,
         "startedAt": moment(run.started_at),
         "endedAt": moment(run.ended_at),
@@ -288,6 +340,22 @@ def execution_json(found: ExecutionDetail) -> Json:
         "error": run.error,
         "cause": run.cause,
         "keptCalls": run.kept,
+    }
+
+
+def compensation_json(one: Undoable) -> Json:
+    """Return a compensation."""
+    what = one.compensation
+    return {
+        "id": one.id,
+        "state": what.state,
+        "resource": what.resource,
+        "status": what.status.value,
+        "arguments": what.arguments.value,
+        "key": what.key,
+        "undoes": what.undoes,
+        "error": one.error,
+        "cause": one.cause,
     }
 
 

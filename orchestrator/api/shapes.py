@@ -113,9 +113,9 @@ def _documents(found: ExecutionDetail, *, with_data: bool) -> dict[str, Json]:
             shown["output"] = found.output.text
     if run.origin.trace_header is not None:
         shown["traceHeader"] = run.origin.trace_header
-    if run.error is not None:
+    if run.error is not None and run.ended_at is not None:
         shown["error"] = run.error
-    if run.cause is not None:
+    if run.cause is not None and run.ended_at is not None:
         shown["cause"] = run.cause
     return shown
 

@@ -177,14 +177,17 @@ def stop(
     address: Address,
     error: Annotated[Optional[str], typer.Option("--error")] = None,
     cause: Annotated[Optional[str], typer.Option("--cause")] = None,
+    abort: Annotated[
+        bool, typer.Option("--abort", help="End it now: nothing more is undone.")
+    ] = False,
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """End an execution as ABORTED; one that has ended stays as it is."""
+    """End an execution as ABORTED, once what it has done is undone; one that has ended stays."""
     from orchestrator.cli import printing
 
     with facade(database_url) as service:
-        printing.stopped(service.stop_execution(address, error, cause), json)
+        printing.stopped(service.stop_execution(address, error, cause, abort=abort), json)
 
 
 @app.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import socket
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Optional, TypeAlias
 
 import typer
 
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from orchestrator.service import Attention, Contradiction, Diagnosis, Retried
 
 commands = typer.Typer()
+
+Reason: TypeAlias = Annotated[str, typer.Option("--reason", help="Why; it is noted in the trail.")]
+Compensation: TypeAlias = Annotated[
+    Optional[str],
+    typer.Option("--compensation", help="Only this one: FRAME~EVENT.", metavar="ID"),
+]
 
 
 @commands.command()
@@ -28,17 +34,38 @@ def attention(database_url: DatabaseUrl = None, json: Json = False) -> None:
 @commands.command()
 def retry(
     address: Address,
-    reason: Annotated[str, typer.Option("--reason", help="Why; it is noted in the trail.")],
+    reason: Reason,
+    compensation: Compensation = None,
     database_url: DatabaseUrl = None,
     broker_url: BrokerUrl = None,
     json: Json = False,
 ) -> None:
-    """Decide again what is kept of an execution since it could not be decided."""
+    """Decide again what could not be decided, and run again the compensations that are blocked."""
     with facade(database_url, broker_url) as service:
+        run = service.find_execution(address)
+        if compensation is not None or service.compensations.blocked(run.id):
+            done = service.compensations.retry(address, _who(), reason, compensation)
+            _print_compensations(address, "run again", done, json)
+            return
         retried = service.operations.retry_execution(address, _who(), reason)
         _print_retried(retried, json)
         if retried.failed:
             raise typer.Exit(EXIT_FAILED)
+
+
+@commands.command()
+def skip(
+    address: Address,
+    reason: Reason,
+    compensation: Compensation = None,
+    database_url: DatabaseUrl = None,
+    broker_url: BrokerUrl = None,
+    json: Json = False,
+) -> None:
+    """Pass over a compensation that is blocked: what it would undo stays done."""
+    with facade(database_url, broker_url) as service:
+        done = service.compensations.skip(address, _who(), reason, compensation)
+        _print_compensations(address, "skipped", done, json)
 
 
 @commands.command()
@@ -114,6 +141,16 @@ def _print_retried(retried: Retried, json: bool) -> None:
     print(f"{retried.address}: {retried.applied} applied, {len(retried.failed)} kept")
     for reason in retried.failed:
         print(f"  {printing.short(reason)}")
+
+
+def _print_compensations(address: str, what: str, done: Sequence[str], json: bool) -> None:
+    from orchestrator.cli import printing
+
+    if json:
+        printing.emit({"execution": address, "compensations": list(done)})
+        return
+    for one in done:
+        print(f"{printing.plain(address)}: compensation {one} {what}")
 
 
 def _print_contradictions(found: dict[str, tuple[Contradiction, ...]], json: bool) -> None:

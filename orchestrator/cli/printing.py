@@ -15,7 +15,8 @@ from rich.text import Text
 
 from orchestrator.asl.diagnostics import Finding, Severity
 from orchestrator.asl.document import Json
-from orchestrator.execution.frame import Execution, Frame, FrameStatus, RestsOn, Task
+from orchestrator.execution.compensation import Undoing
+from orchestrator.execution.frame import Execution, Frame, FrameStatus, Phase, RestsOn, Task
 from orchestrator.execution.history import HistoryEvent, to_native
 from orchestrator.execution.payload import Payload
 from orchestrator.service import Deployed, ExecutionDetail, StartedExecution
@@ -126,6 +127,7 @@ def execution(run: Execution) -> dict[str, Json]:
         "name": run.name,
         "status": run.status.value,
         "phase": run.phase.value,
+        "compensation": run.undoing.value,
         "state": run.final_state,
         "startDate": moment(run.started_at),
         "stopDate": moment(run.ended_at),
@@ -154,7 +156,8 @@ def executions(runs: Sequence[Execution], json: bool) -> None:
 
 def stopped(run: Execution, json: bool) -> None:
     """The status after a stop."""
-    emit(execution(run)) if json else print(f"{run.machine}:{run.name} {run.status}")
+    undone = ", what it has done is being undone" if run.phase is Phase.UNDOING else ""
+    emit(execution(run)) if json else print(f"{run.machine}:{run.name} {run.status}{undone}")
 
 
 def detail(found: ExecutionDetail, unserved: Sequence[str], json: bool) -> None:
@@ -164,6 +167,8 @@ def detail(found: ExecutionDetail, unserved: Sequence[str], json: bool) -> None:
         return
     run = found.execution
     print(f"{found.address}  {run.status}")
+    if found.undoing is not Undoing.NONE:
+        print(f"  undoing  {found.undoing}")
     print(f"  started  {moment(run.started_at)}")
     if run.ended_at:
         print(f"  ended    {moment(run.ended_at)}  in {plain(run.final_state or '-')}")
@@ -180,6 +185,7 @@ def detail_json(found: ExecutionDetail, unserved: Sequence[str]) -> Json:
     """An execution with its documents and what it rests on, as JSON."""
     return execution(found.execution) | {
         "executionArn": found.arn,
+        "compensation": found.undoing.value,
         "input": found.input.value,
         "output": None if found.output is None else found.output.value,
         "rests": [

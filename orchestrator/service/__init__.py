@@ -7,10 +7,12 @@ from orchestrator.asl.undoing import order_of_undoing
 from orchestrator.drawing import STYLE, Drawing, Mark, draw
 from orchestrator.engine import topic_of_call
 from orchestrator.service.calls import LONGEST_WAIT_SECONDS, NextTimer, Waits
+from orchestrator.service.compensations import Compensations, Undoable
 from orchestrator.service.errors import (
     ActivityDoesNotExist,
     CallDoesNotExist,
     CallIdTaken,
+    CompensationNotBlocked,
     EffectNotRun,
     ExecutionAlreadyExists,
     ExecutionDoesNotExist,
@@ -24,6 +26,7 @@ from orchestrator.service.errors import (
     MachineIsDeleting,
     MalformedCall,
     NothingToRetry,
+    ReasonMissing,
     ServiceError,
     TaskDoesNotExist,
     TaskTimedOut,
@@ -70,6 +73,8 @@ __all__ = [
     "AttentionKind",
     "CallDoesNotExist",
     "CallIdTaken",
+    "CompensationNotBlocked",
+    "Compensations",
     "Contradiction",
     "Deployed",
     "Diagnosis",
@@ -98,12 +103,14 @@ __all__ = [
     "Operations",
     "Orchestrator",
     "Page",
+    "ReasonMissing",
     "Retried",
     "ServiceError",
     "StartedExecution",
     "TaskDoesNotExist",
     "TaskTimedOut",
     "Undecided",
+    "Undoable",
     "UnknownCall",
     "Unreachable",
     "Views",

@@ -141,6 +141,17 @@ class Undecided(ServiceError):
     """Something else always came first; the same may be sent again."""
 
 
+class CompensationNotBlocked(ServiceError):
+    """A compensation cannot be retried or skipped: it has not failed for good."""
+
+
+class ReasonMissing(ServiceError):
+    """What operators do needs a reason."""
+
+    def __init__(self) -> None:
+        super().__init__("a reason is required: it is noted in the trail")
+
+
 class NothingToRetry(ServiceError):
     """Nothing is kept of an execution: no event of it waits to be decided."""
 

@@ -14,6 +14,7 @@ from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.drawing import Mark
 from orchestrator.engine import Engine, Group, Outcome, Start
 from orchestrator.execution.call import Call
+from orchestrator.execution.compensation import Undoing
 from orchestrator.execution.events import StopRequested
 from orchestrator.execution.frame import (
     NO_ORIGIN,
@@ -27,6 +28,7 @@ from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.service.activities import Activities, Callbacks
 from orchestrator.service.calls import LONGEST_WAIT_SECONDS, Calls, Waits
+from orchestrator.service.compensations import Compensations, undoing_of
 from orchestrator.service.errors import (
     ExecutionAlreadyExists,
     ExecutionDoesNotExist,
@@ -77,6 +79,11 @@ class ExecutionDetail:
         """MACHINE:NAME."""
         return f"{self.execution.machine}:{self.execution.name}"
 
+    @property
+    def undoing(self) -> Undoing:
+        """How far it has come with undoing."""
+        return undoing_of(self.execution, self.frames)
+
 
 class Orchestrator:
     """What people who define machines and submit executions can ask for."""
@@ -93,6 +100,7 @@ class Orchestrator:
         self.activities = Activities(store, engine)
         self.callbacks = Callbacks(store, engine, limits)
         self.operations = Operations(store, engine, limits, self._scope, self._find)
+        self.compensations = Compensations(store, engine, self._find)
         self.calls = Calls(store, engine, limits)
         self.views = Views(store, engine, self._scope, self.calls, self._find)
 
@@ -208,11 +216,20 @@ class Orchestrator:
         return [unserved.resource for unserved in self._store.unserved()]
 
     def stop_execution(
-        self, address: str, error: str | None = None, cause: str | None = None
+        self,
+        address: str,
+        error: str | None = None,
+        cause: str | None = None,
+        *,
+        abort: bool = False,
     ) -> Execution:
-        """End an execution as ABORTED; one that has ended already stays as it is."""
+        """End an execution as ABORTED, once what it has done is undone; `abort`: now.
+
+        One that has ended already, or undoes, stays as it is.
+        """
         execution = self._find(address)
-        (handled,) = self._engine.handle_many([StopRequested(execution.id, error, cause)])
+        stop = StopRequested(execution.id, error, cause, abort)
+        (handled,) = self._engine.handle_many([stop])
         if handled.outcome is Outcome.FAILED:
             raise ExecutionNotStopped(address, handled.reason)
         return self._find(address)

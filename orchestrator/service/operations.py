@@ -13,8 +13,9 @@ from orchestrator import doctor, verify
 from orchestrator.asl import definition
 from orchestrator.asl.limits import Limits
 from orchestrator.engine import Engine, Outcome
-from orchestrator.execution.frame import Execution, ExecutionStatus, Scope
+from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Scope, UndoNote
 from orchestrator.execution.history import HistoryEvent
+from orchestrator.service.compensations import compensation_id
 from orchestrator.service.errors import NothingToRetry
 from orchestrator.store import Checkup, NoSuchRevision, Store, TrailRow, WorkerKind
 
@@ -43,6 +44,8 @@ class AttentionKind(StrEnum):
     """All workers of a queue are dead."""
     TWO_QUEUES = "two queues"
     """Living workers announce a name for different queues; the latest announcement counts."""
+    COMPENSATION = "compensation blocked"
+    """A compensation has failed for good: undoing stops there until it is retried or skipped."""
     EFFECT = "effect failed"
     """An effect has failed for good; it can be run again."""
     CALL = "call kept"
@@ -117,6 +120,9 @@ class Operations:
         for address, frame in self._store.failed_effects(MOST_LISTED):
             resource = "" if frame.task is None else frame.task.resource
             note = frame.effect
+            if frame.undo is not None:
+                yield _blocked(address, frame, frame.undo)
+                continue
             error = "" if note is None else f"{note.error}: {note.cause or ''}"
             text = f"the effect {frame.id} ({resource}) has failed for good: {error}"
             yield Attention(AttentionKind.EFFECT, address, text, frame.entered_at)
@@ -269,6 +275,13 @@ class Operations:
                 yield doctor.Finding(doctor.Kind.ASLEEP, one.text, one.subject)
             else:
                 yield doctor.Finding(doctor.Kind.UNSERVED, one.text)
+
+
+def _blocked(address: str, frame: Frame, undo: UndoNote) -> Attention:
+    number = compensation_id(undo.number)
+    text = f"the compensation {number} of {frame.state} has failed for good"
+    error = f"{undo.error}: {undo.cause or ''}"
+    return Attention(AttentionKind.COMPENSATION, address, f"{text}: {error}", frame.entered_at)
 
 
 def _address(run: Execution) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.execution.call import Call
+from orchestrator.execution.compensation import Compensation
 from orchestrator.execution.decision import Decision, Missing, View
 from orchestrator.execution.events import DeadlinePassed, Event, MomentDue
 from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Scope
@@ -19,6 +20,7 @@ from orchestrator.store import (
     call,
     children,
     claim,
+    compensation,
     execution,
     lease,
     locked,
@@ -438,8 +440,12 @@ class Store:
         """Return the effects of an execution, by id: those that have ended, too."""
         return execution.effect_list(self._ready(), execution_id)
 
+    def compensations(self, execution_id: int, limit: int) -> list[Compensation]:
+        """Return what of an execution can be undone or was, in the order of doing."""
+        return compensation.of_execution(self._ready(), execution_id, limit)
+
     def failed_effects(self, limit: int = 100) -> list[tuple[str, Frame]]:
-        """Return effects that have failed for good, with the addresses of their executions."""
+        """Return effects and compensations that have failed for good, with their addresses."""
         return execution.failed_effects(self._ready(), limit)
 
     def list_executions(

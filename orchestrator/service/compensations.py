@@ -1,0 +1,131 @@
+"""What an execution can undo, and what operators do about what cannot be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.engine import Engine, Outcome
+from orchestrator.execution.compensation import Compensation, Key, Undoing
+from orchestrator.execution.events import CompensationRetried, CompensationSkipped
+from orchestrator.execution.frame import Execution, Frame, FrameStatus, is_undo
+from orchestrator.service.errors import CompensationNotBlocked, ReasonMissing
+from orchestrator.store import Store
+
+MOST_LISTED: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Undoable:
+    """A compensation of an execution; `error` and `cause` tell how it failed last."""
+
+    id: str
+    """`FRAME~EVENT`: the frame that has done what it undoes, and the entry of its state."""
+    compensation: Compensation
+    error: str | None = None
+    cause: str | None = None
+
+
+def compensation_id(number: Key) -> str:
+    """Return the id under which people know a compensation."""
+    scope, event, place = number
+    return f"{scope}~{event}.{place}" if place else f"{scope}~{event}"
+
+
+def undoing_of(execution: Execution, frames: Iterable[Frame]) -> Undoing:
+    """Return how far an execution has come with undoing."""
+    if execution.undoing is Undoing.RUNNING and any(_is_blocked(frame) for frame in frames):
+        return Undoing.BLOCKED
+    return execution.undoing
+
+
+def _is_blocked(frame: Frame) -> bool:
+    return frame.status is FrameStatus.FAILED and is_undo(frame.id)
+
+
+class Compensations:
+    """The compensations of executions; `find` finds an execution by its address."""
+
+    def __init__(self, store: Store, engine: Engine, find: Callable[[str], Execution]) -> None:
+        self._store = store
+        self._engine = engine
+        self._find = find
+
+    def of(self, address: str) -> list[Undoable]:
+        """Return what an execution can undo or has undone, in the order of doing.
+
+        Raises ExecutionDoesNotExist.
+        """
+        run = self._find(address)
+        notes = {
+            frame.undo.number: frame.undo
+            for frame in self._store.frames(run.id)
+            if frame.undo is not None
+        }
+        found: list[Undoable] = []
+        for one in self._store.compensations(run.id, MOST_LISTED):
+            note = notes.get(one.number)
+            error, cause = (None, None) if note is None else (note.error, note.cause)
+            found.append(Undoable(compensation_id(one.number), one, error, cause))
+        return found
+
+    def blocked(self, execution: int) -> dict[str, str]:
+        """Return the compensations that have failed for good: ids, and the frames they block."""
+        return {
+            compensation_id(frame.undo.number): frame.id
+            for frame in self._store.frames(execution)
+            if _is_blocked(frame) and frame.undo is not None
+        }
+
+    def retry(
+        self, address: str, who: str, reason: str, compensation: str | None = None
+    ) -> list[str]:
+        """Run what is blocked again, or only one; return the ids.
+
+        Raises ExecutionDoesNotExist, CompensationNotBlocked, ReasonMissing.
+        """
+        _check(reason)
+        run = self._find(address)
+        chosen = self._chosen(run, compensation)
+        for number, frame in chosen.items():
+            self._store.note(run.id, who, f"retry {number}", reason)
+            self._told(number, CompensationRetried(run.id, frame))
+        return list(chosen)
+
+    def skip(
+        self, address: str, who: str, reason: str, compensation: str | None = None
+    ) -> list[str]:
+        """Pass over what is blocked; without an id there may be only one; return the ids.
+
+        Raises ExecutionDoesNotExist, CompensationNotBlocked, ReasonMissing.
+        """
+        _check(reason)
+        run = self._find(address)
+        chosen = self._chosen(run, compensation)
+        if len(chosen) > 1:
+            several = ", ".join(chosen)
+            raise CompensationNotBlocked(f"several are blocked, name one of them: {several}")
+        for number, frame in chosen.items():
+            self._store.note(run.id, who, f"skip {number}", reason)
+            self._told(number, CompensationSkipped(run.id, frame))
+        return list(chosen)
+
+    def _chosen(self, run: Execution, compensation: str | None) -> dict[str, str]:
+        blocked = self.blocked(run.id)
+        if compensation is not None:
+            blocked = {one: frame for one, frame in blocked.items() if one == compensation}
+        if not blocked:
+            which = "no compensation" if compensation is None else f"no compensation {compensation}"
+            raise CompensationNotBlocked(f"{which} of {run.machine}:{run.name} is blocked")
+        return blocked
+
+    def _told(self, number: str, event: CompensationRetried | CompensationSkipped) -> None:
+        (handled,) = self._engine.handle_many([event])
+        if handled.outcome is not Outcome.COMMITTED:
+            raise CompensationNotBlocked(f"{number}: {handled.reason}")
+
+
+def _check(reason: str) -> None:
+    if not reason.strip():
+        raise ReasonMissing
