@@ -131,8 +131,9 @@ def test_a_stop_undoes_and_an_abort_does_not(trade: Deployment, database_url: st
     one, two = (
         trade.service.start_execution("six", name, given).address for name in ("stopped", "aborted")
     )
-    for address in (one, two):
-        trade.until(lambda address=address: words(database_url, address) == ["a", "b"])
+    trade.until(
+        lambda: [words(database_url, address) for address in (one, two)] == [["a", "b"]] * 2
+    )
     trade.service.stop_execution(one, "Enough", "because")
     trade.service.stop_execution(two, abort=True)
     assert ended(trade, two) == "ABORTED"
