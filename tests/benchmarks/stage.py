@@ -32,7 +32,7 @@ from tests.servers import (
 
 ROOT = Path(__file__).resolve().parents[2]
 READY_SECONDS = 60.0
-STOP_SECONDS = 30.0
+STOP_SECONDS = 45.0
 
 
 @dataclass(frozen=True, slots=True)
