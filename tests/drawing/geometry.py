@@ -19,6 +19,7 @@ def faults(scene: Scene) -> list[str]:
         *_markers(scene),
         *_ends(scene),
         *_lines(scene),
+        *_overlaid(scene),
         *_labels(scene),
         *_outside(scene),
     ]
@@ -119,6 +120,30 @@ def _lines(scene: Scene) -> Iterator[str]:
             inside = shrunk(box.rect)
             if any(overlap(piece, inside) for piece in pieces):
                 yield f"the arrow {_named(edge)} runs through {box.state.name}"
+
+
+def _overlaid(scene: Scene) -> Iterator[str]:
+    """Lines that run on each other, but those that join since they lead to the same place."""
+    ways = [
+        (edge, [(one, two) for one, two in pairwise(edge.points) if one != two])
+        for edge in scene.edges
+    ]
+    for (one, pieces), (two, others) in combinations(ways, 2):
+        same = one.transition.target is not None and one.transition.target == two.transition.target
+        if same and one.transition.kind == two.transition.kind:
+            continue
+        if any(_together(piece, other) > 1 for piece in pieces for other in others):
+            yield f"the arrows {_named(one)} and {_named(two)} run on each other"
+
+
+def _together(one: tuple[Point, Point], two: tuple[Point, Point]) -> float:
+    """How far two pieces of lines run on each other."""
+    (a, b), (c, d) = one, two
+    if abs(a.x - b.x) < NEAR and abs(c.x - d.x) < NEAR and abs(a.x - c.x) < 1:
+        return min(max(a.y, b.y), max(c.y, d.y)) - max(min(a.y, b.y), min(c.y, d.y))
+    if abs(a.y - b.y) < NEAR and abs(c.y - d.y) < NEAR and abs(a.y - c.y) < 1:
+        return min(max(a.x, b.x), max(c.x, d.x)) - max(min(a.x, b.x), min(c.x, d.x))
+    return 0.0
 
 
 def ancestors(boxes: dict[str, Box], name: str) -> set[str]:

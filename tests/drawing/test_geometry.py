@@ -112,6 +112,12 @@ def test_what_nobody_would_write_is_drawn_without_overlaps(states: dict[str, Jso
     assert faults(draw(of_states(states)).scene) == []
 
 
+def test_many_branches_go_on_below_each_other() -> None:
+    scene = draw(of_states(_wide(40))).scene
+    assert scene.width < 1_800
+    assert len({frame.y for frame in scene.boxes[0].frames}) > 2
+
+
 def test_a_fault_is_noticed() -> None:
     scene = draw(machine(OURS[0].read_text())).scene
     first, second, *_ = scene.boxes

@@ -231,8 +231,9 @@ def test_reactions_of_what_is_around_lead_away_from_there() -> None:
             "Fork": {"Type": "Parallel", "Branches": [inner], "Next": "Own"},
             "Own": {
                 "Type": "Await",
-                "On": {"go": {"Next": "Stopped"}, "stop": {"Refuse": "no"}},
+                "On": {"go": {"Next": "Stopped"}, "stop": {"Next": "Left"}},
             },
+            "Left": {"Type": "Succeed"},
             "Stopped": {"Type": "Succeed"},
         },
         Calls={"stop": {}, "go": {}},
@@ -249,7 +250,11 @@ def test_reactions_of_what_is_around_lead_away_from_there() -> None:
         ("Fork", "Stopped"),
         ("Rests", "Went"),
         ("Own", "Stopped"),
+        ("Own", "Left"),
     }
+    told = tree(draw(drawn).svg()).findtext(f"{SVG}desc") or ""
+    assert "to Stopped (on the call stop, as everywhere)" in told
+    assert "to Left (on the call stop)." in told
 
 
 def test_what_is_undone_is_told() -> None:

@@ -1,7 +1,7 @@
 """Layered layout: boxes in rows, lines between them that run upright and level.
 
-Knows sizes and connections, and nothing of what they mean. `lay_out` takes a graph through four
-files: ranks (which row), order (which place in the row), placing (which x), routing (which way).
+Knows sizes and connections, and nothing of what they mean. `lay_out` takes a graph through ranks
+(which row), order (which place in the row), placing (which x) and routing (which way).
 """
 
 from __future__ import annotations

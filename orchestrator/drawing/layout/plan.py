@@ -9,8 +9,9 @@ from orchestrator.drawing.layout.graph import Arc, Line, Plan, Point, Rect, Size
 from orchestrator.drawing.layout.order import orders
 from orchestrator.drawing.layout.placing import place
 from orchestrator.drawing.layout.ranks import find_main, find_ranks, find_returns
-from orchestrator.drawing.layout.routing import TRACK, Channels, route
+from orchestrator.drawing.layout.routing import Channels, route
 from orchestrator.drawing.layout.rows import ItemKind, Rows, make_rows
+from orchestrator.drawing.layout.tracks import TRACK
 
 _NEAR = 0.5
 _MERGE = 6.0
