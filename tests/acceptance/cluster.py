@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -156,12 +156,13 @@ class Cluster:
         concurrency: int = 2,
         app: str = "workers.app",
         queues: str = QUEUES,
+        more: Sequence[str] = (),
     ) -> Member:
-        """Start a Celery worker."""
+        """Start a Celery worker; `more` are options of Celery's own."""
         command = (
             sys.executable, "-m", "celery", "-A", app, "worker", "-Q", queues,
             "--pool", pool, "--concurrency", str(concurrency), "-n", f"{name}@test",
-            "--loglevel", "INFO", "--without-gossip", "--without-mingle",
+            "--loglevel", "INFO", "--without-gossip", "--without-mingle", *more,
         )  # fmt: skip
         return self.add(name, *command)
 

@@ -6,6 +6,7 @@ Where COUNTING_FILE is set, its workers count their statements.
 from __future__ import annotations
 
 import os
+import time
 
 from celery import Celery
 
@@ -29,6 +30,13 @@ join(app)
 @handler("right.echo")
 def echo(event: object) -> object:
     """Give back what came."""
+    return event
+
+
+@handler("left.nap")
+def nap(event: object) -> object:
+    """Give back what came, after a moment."""
+    time.sleep(0.1)
     return event
 
 
