@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -10,6 +11,7 @@ from orchestrator.asl.document import Json
 from orchestrator.engine.arrival import Outcome
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.starting import began
+from orchestrator.execution.compensation import Compensation, CompensationStatus, terms_of
 from orchestrator.execution.events import ChildEnded, StopRequested
 from orchestrator.execution.frame import Execution, ExecutionStatus, Parent, Scope
 from orchestrator.execution.payload import Payload
@@ -18,6 +20,8 @@ from orchestrator.store import Store
 log = structlog.get_logger(__name__)
 
 BATCH: Final = 100
+MOST_LEFT: Final = 50_000
+"""Compensations of one execution: it has no more frames."""
 
 
 class Children:
@@ -45,6 +49,8 @@ class Children:
                 log.warning("a parent could not be told", child=run.id, reason=handled.reason)
                 return 0
             self._store.told(run.id)
+            if self._engine.machine(run.revision).undoes:
+                self._store.forget_compensations(run.id)
         return len(ended)
 
     def _event(self, run: Execution, parent: Parent) -> ChildEnded:
@@ -59,6 +65,18 @@ class Children:
             began(arn, run.started_at.timestamp()),
             self._described(run, arn, given.text, None if output is None else output.text),
             self._described(run, arn, given.value, None if output is None else output.value),
+            self._left_to_undo(run),
+        )
+
+    def _left_to_undo(self, run: Execution) -> tuple[Compensation, ...]:
+        """What an execution that has succeeded leaves to its parent, if that wants it."""
+        machine = self._engine.machine(run.revision)
+        if not machine.undoes or run.status is not ExecutionStatus.SUCCEEDED:
+            return ()
+        return tuple(
+            replace(one, terms=one.terms or terms_of(machine.effect(one.pointer)))
+            for one in self._store.compensations(run.id, MOST_LEFT)
+            if one.status is CompensationStatus.PENDING
         )
 
     def _described(self, run: Execution, arn: str, given: Json, output: Json) -> Payload:

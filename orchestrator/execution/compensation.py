@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from orchestrator.asl.resources import Resource
 from orchestrator.asl.retries import Retrier
+from orchestrator.asl.states.effect import Effect
 from orchestrator.execution.payload import Payload
 
 
@@ -167,7 +167,12 @@ def only(number: Key) -> Wanted:
     return Wanted(Stretch(number[0], number[0], number[1]), number=number)
 
 
-def named(resource: Resource, retry: tuple[Retrier, ...], limits: tuple[int | None, ...]) -> Terms:
-    """Return the terms of a compensation; `limits` are its time limit and its heartbeat."""
-    timeout, heartbeat = limits
-    return Terms(resource.resource_type, resource.resource_action, tuple(retry), timeout, heartbeat)
+def terms_of(effect: Effect) -> Terms:
+    """Return how a compensation is run whose definition is at hand."""
+    return Terms(
+        effect.resource.resource_type,
+        effect.resource.resource_action,
+        effect.retry,
+        effect.timeout_seconds,
+        effect.heartbeat_seconds,
+    )

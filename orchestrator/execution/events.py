@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from orchestrator.execution.call import Call
+from orchestrator.execution.compensation import Compensation
 from orchestrator.execution.payload import Payload
 
 
@@ -118,6 +119,8 @@ class ChildEnded:
     began: Payload
     described: Payload
     read: Payload
+    compensations: tuple[Compensation, ...] = ()
+    """What it leaves to be undone, in the order of doing; each with its terms."""
 
 
 Report: TypeAlias = (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.asl.document import Json
 from orchestrator.asl.errors import StateFailure
 from orchestrator.asl.query_templates import QueryTemplate
-from orchestrator.asl.resources import Kind
+from orchestrator.asl.resources import Kind, Pattern
 from orchestrator.asl.states import Map, Parallel, Task
 from orchestrator.asl.states.effect import Effect
 from orchestrator.execution import key, queries, served
@@ -18,6 +18,7 @@ from orchestrator.execution.compensation import (
     under,
 )
 from orchestrator.execution.dataflow import check_size
+from orchestrator.execution.events import ChildEnded
 from orchestrator.execution.frame import Frame, FrameStatus, RestsOn, UndoNote, is_undo, lineage
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.queries import Known
@@ -66,6 +67,31 @@ def _register_unknown(
     undoes = key.of_task(execution, thread.entry, silent, thread.state)
     done = _Done(state.compensate, _NULL, undoes, widths(transition, thread.id), is_known=False)
     _register(transition, thread, done)
+
+
+def adopt(transition: Transition, thread: Thread, state: Task, event: ChildEnded) -> None:
+    """Take over what an execution that a state has started leaves to be undone.
+
+    It lies in a fork of one child, which mirrors the frames of that execution.
+    """
+    if not state.adopts or not event.succeeded:
+        return
+    _take_over(transition, thread.id, thread.entry, widths(transition, thread.id), event)
+
+
+def _take_over(
+    transition: Transition, scope: str, entry: int, around: tuple[int, ...], event: ChildEnded
+) -> None:
+    for rank, one in enumerate(event.compensations, 1):
+        transition.pending.put(
+            replace(
+                one,
+                scope=f"{scope}/{entry}.0{one.scope}",
+                event=entry,
+                place=rank,
+                widths=(*around, 0, *one.widths),
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +178,11 @@ def let_go(transition: Transition, place: Thread | Frame) -> None:
     state = transition.machine.state(place.state)
     if isinstance(place, Thread) and place.next_state is not None:
         return  # it has left its state
-    if isinstance(state, Task) and state.compensate is not None:
+    if not isinstance(state, Task):
+        return
+    if state.resource.waits_for_execution:
+        _let_go_of_child(transition, transition.thread(place.id), state)
+    elif state.compensate is not None:
         _let_go_of_task(transition, transition.thread(place.id), state)
 
 
@@ -172,6 +202,20 @@ def _let_go_of_task(transition: Transition, thread: Thread, state: Task) -> None
             _register_unknown(transition, thread, state, silent)
 
 
+def _let_go_of_child(transition: Transition, thread: Thread, state: Task) -> None:
+    """Have an execution stopped, and wait until it has undone itself."""
+    task = thread.task
+    if task is None:
+        return
+    if thread.rests_on is RestsOn.EXECUTION or task.claimed_by is not None:
+        _keep(transition, thread, state)
+        transition.orphan(thread)
+        if thread.rests_on is RestsOn.EXECUTION:
+            thread.wake_at = thread.timeout_at = None
+    elif thread.id:
+        transition.leave_out(thread)
+
+
 def _is_waited_for(thread: Thread, state: Task) -> bool:
     """Tell whether a handler runs that will report, or be missed when its lease is over."""
     claimed = thread.task is not None and thread.task.claimed_by is not None
@@ -179,9 +223,11 @@ def _is_waited_for(thread: Thread, state: Task) -> bool:
 
 
 def _keep(transition: Transition, thread: Thread, state: Task) -> None:
-    effect, task = state.compensate, thread.task
-    if effect is None or task is None:
-        raise ValueError(f"the frame {thread.id} has nothing to be undone")
+    task = thread.task
+    if task is None:
+        raise ValueError(f"the frame {thread.id} has no task")
+    pointer = "" if state.compensate is None else state.compensate.pointer
+    resource = "" if state.compensate is None else state.compensate.resource.name
     execution = transition.view.execution.id
     transition.pending.put(
         Compensation(
@@ -189,17 +235,17 @@ def _keep(transition: Transition, thread: Thread, state: Task) -> None:
             event=thread.entry,
             place=0,
             state=state.name,
-            resource=effect.resource.name,
+            resource=resource,
             arguments=_NULL,
-            key=key.of_effect(execution, thread.entry, effect.pointer),
+            key=key.of_effect(execution, thread.entry, pointer),
             undoes=task.key,
-            pointer=effect.pointer,
+            pointer=pointer,
             widths=widths(transition, thread.id),
             status=CompensationStatus.DOUBTFUL,
         )
     )
     transition.surround(thread)
-    thread.cancel(UndoNote(thread.id, event=thread.entry, pointer=effect.pointer))
+    thread.cancel(UndoNote(thread.id, event=thread.entry, pointer=pointer))
     transition.keep(thread)
 
 
@@ -208,9 +254,9 @@ def heard(
 ) -> None:
     """Register what a cancelled handler has done; `result` None: nobody knows whether it has."""
     state = transition.state_of(thread)
-    if not isinstance(state, Task) or state.compensate is None:
+    if not isinstance(state, Task):
         raise TypeError(f"the state {state.name} cannot be undone")
-    if result is None and not state.compensate_unknown:
+    if state.compensate is None or (result is None and not state.compensate_unknown):
         transition.pending.mark(doubtful.number, CompensationStatus.VOID)
         return
     done = _Done(
@@ -221,6 +267,23 @@ def heard(
         is_known=result is not None,
     )
     _register(transition, thread, done)
+
+
+def heard_of_child(
+    transition: Transition, thread: Thread, doubtful: Compensation, event: ChildEnded
+) -> None:
+    """Register what an execution has done that was to be stopped: nothing, if it has failed."""
+    state = transition.state_of(thread)
+    if not isinstance(state, Task):
+        raise TypeError(f"the state {state.name} starts no execution")
+    transition.pending.mark(doubtful.number, CompensationStatus.VOID)
+    if not event.succeeded:
+        return
+    if state.adopts:
+        _take_over(transition, doubtful.scope, doubtful.event, doubtful.widths, event)
+        return
+    two = state.resource.pattern is Pattern.SYNC_2
+    heard(transition, thread, doubtful, event.read if two else event.described)
 
 
 def _let_go_of_undoing(transition: Transition, place: Thread | Frame) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from orchestrator.asl.errors import TIMEOUT, Failure
+from orchestrator.asl.states import Task as TaskState
 from orchestrator.execution import attempt, register, retrying
 from orchestrator.execution.compensation import (
     Compensation,
@@ -19,6 +20,7 @@ from orchestrator.execution.compensation import (
     Terms,
     fork_below,
     subtree,
+    terms_of,
 )
 from orchestrator.execution.events import (
     CallbackFailed,
@@ -144,14 +146,7 @@ def _terms(transition: Transition, undo: Thread) -> Terms:
     note = _note(undo)
     if note.terms is not None:
         return note.terms
-    effect = transition.machine.effect(note.pointer)
-    return Terms(
-        effect.resource.resource_type,
-        effect.resource.resource_action,
-        effect.retry,
-        effect.timeout_seconds,
-        effect.heartbeat_seconds,
-    )
+    return terms_of(transition.machine.effect(note.pointer))
 
 
 # ------------------------------------------------------------------------------------- forks
@@ -340,6 +335,9 @@ def _record_started(transition: Transition, undo: Thread, event: Event) -> None:
 def hear(transition: Transition, thread: Thread, event: Event) -> None:
     """Take in what the handler of a cancelled frame reports, or that it will never report."""
     note = _note(thread)
+    if isinstance(event, TaskSucceeded) and _started_a_child(transition, thread):
+        thread.rest_on_answer(RestsOn.EXECUTION, None)  # it is to be stopped, and to undo itself
+        return
     doubtful = transition.pending.one(note.number)
     if doubtful is not None and doubtful.is_open:
         if is_undo(thread.id):
@@ -353,6 +351,13 @@ def hear(transition: Transition, thread: Thread, event: Event) -> None:
         thread.rest_on_undoing(Pause())
     if doubtful is not None and doubtful.by is not None:
         _wake(transition, doubtful.by)
+
+
+def _started_a_child(transition: Transition, thread: Thread) -> bool:
+    if is_undo(thread.id):
+        return False
+    state = transition.state_of(thread)
+    return isinstance(state, TaskState) and state.resource.waits_for_execution
 
 
 def _wake(transition: Transition, undo_id: str) -> None:
@@ -372,6 +377,8 @@ def _hear_of_work(
             register.heard(transition, thread, doubtful, event.result)
         case TaskFailed():
             transition.pending.mark(doubtful.number, CompensationStatus.VOID)
+        case ChildEnded():
+            register.heard_of_child(transition, thread, doubtful, event)
         case _:
             register.heard(transition, thread, doubtful, None)
 

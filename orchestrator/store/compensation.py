@@ -16,6 +16,7 @@ from orchestrator.execution.compensation import (
     Mark,
     Stretch,
     Wanted,
+    subtree,
 )
 from orchestrator.execution.payload import Payload
 from orchestrator.store.database import Database
@@ -77,7 +78,7 @@ def found(
 ) -> Mapping[Wanted, tuple[Compensation, ...]]:
     """Return what there is of compensations, by what was asked."""
     return {
-        wanted: tuple(_read(row) for row in _rows(connection, execution, wanted))
+        wanted: tuple(read_compensation(row) for row in _rows(connection, execution, wanted))
         for wanted in asked
     }
 
@@ -102,7 +103,13 @@ def of_execution(database: Database, execution: int, limit: int) -> list[Compens
     """Return the compensations of an execution in the order of what they undo."""
     with database.reading() as connection:
         rows = connection.execute(_OF_EXECUTION, {"at_execution": execution, "most": limit})
-        return [_read(row) for row in rows]
+        return [read_compensation(row) for row in rows]
+
+
+def forget(database: Database, execution: int) -> None:
+    """Forget what is open of an execution that has ended."""
+    with database.writing() as connection:
+        connection.execute(DROP, stretch_row(execution, subtree("")))
 
 
 # -- rows ----------------------------------------------------------------------------------------
@@ -149,7 +156,8 @@ def compensation_row(execution: int, one: Compensation) -> Row:
     }
 
 
-def _read(row: Values) -> Compensation:
+def read_compensation(row: Values) -> Compensation:
+    """Return the compensation of a row of COLUMNS."""
     (
         _execution,
         event,

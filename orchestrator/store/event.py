@@ -9,8 +9,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from orchestrator.execution import events
+from orchestrator.execution.compensation import Compensation
 from orchestrator.execution.events import Event
 from orchestrator.execution.payload import Payload
+from orchestrator.store.compensation import COLUMNS, compensation_row, read_compensation
 
 LEVEL: Final = 1
 """The format number of what `write` makes."""
@@ -42,12 +44,20 @@ def read(text: str) -> Event:
     return event
 
 
+def _row(one: Any) -> dict[str, object]:
+    if not isinstance(one, Compensation):
+        raise TypeError(f"an event holds a {type(one).__name__}")
+    return compensation_row(0, one)
+
+
 def _written(value: object) -> object:
     match value:
         case Payload():
             return {"document": value.text}
         case datetime():
             return {"moment": value.isoformat()}
+        case tuple():
+            return {"compensations": [_row(one) for one in value]}
         case _:
             return value
 
@@ -56,6 +66,8 @@ def _read(value: Any) -> object:
     match value:
         case {"document": str(text)}:
             return Payload.parse(text)
+        case {"compensations": list(rows)}:
+            return tuple(read_compensation([row[c.name] for c in COLUMNS]) for row in rows)
         case {"moment": str(text)}:
             return datetime.fromisoformat(text)
         case _:

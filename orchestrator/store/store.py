@@ -444,6 +444,10 @@ class Store:
         """Return what of an execution can be undone or was, in the order of doing."""
         return compensation.of_execution(self._ready(), execution_id, limit)
 
+    def forget_compensations(self, execution_id: int) -> None:
+        """Forget what is open of an execution that has ended: its parent has what it wanted."""
+        compensation.forget(self._ready(), execution_id)
+
     def failed_effects(self, limit: int = 100) -> list[tuple[str, Frame]]:
         """Return effects and compensations that have failed for good, with their addresses."""
         return execution.failed_effects(self._ready(), limit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from orchestrator.cli import main as command
 from orchestrator.client import CallError, Client
 from tests.calls.house import serving
 from tests.calls.machines import Deployment, deployment
-from tests.sagas.trade import chain
+from tests.sagas.trade import GATES, chain, step
 from workers.ledger import kept_at
 
 SIX = ("a", "b", "c", "d", "e", "f")
@@ -103,6 +104,12 @@ def test_what_blocks_is_seen_retried_and_skipped_through_every_door(
         assert client.skip(address, "done by hand", blocked["id"], "ann") == [blocked["id"]]
         trade.until(lambda: client.get(address)["compensation"] == "blocked")
 
+    _skip_by_command(trade, database_url, address, capsys)
+
+
+def _skip_by_command(
+    trade: Deployment, database_url: str, address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert [one for one in trade.service.operations.diagnose().findings if one.execution] == []
     options = ["--database-url", database_url, "--json"]
     for arguments in (["skip", address], ["retry", address]):
@@ -146,3 +153,84 @@ def test_a_stop_undoes_and_an_abort_does_not(trade: Deployment, database_url: st
         for row in trade.service.compensations.of(two)
     }
     assert left == {"a": "pending", "b": "pending"}
+
+
+def nested(*, adopts: bool, after: str | None, wait: bool = True) -> dict[str, Any]:
+    """Return a machine of a step, of a trip that another execution makes, and of another step."""
+    trip: dict[str, Any] = {
+        "Type": "Task",
+        "Resource": "arn:aws:states:::states:startExecution" + (".sync:2" if wait else ""),
+        "Parameters": {
+            "StateMachineArn": "arn:aws:states:us-east-1:000000000000:stateMachine:trip",
+            "Input.$": "$",
+        },
+        "ResultPath": None,
+        **({"Compensate": True} if adopts else {}),
+        **({"Next": after} if after else {"End": True}),
+    }
+    states: dict[str, Any] = {"first": step("first", "trip"), "trip": trip}
+    if after:
+        states[after] = step(after, None)
+    return {"StartAt": "first", "States": states}
+
+
+TRIP: dict[str, Any] = {
+    "StartAt": "book",
+    "States": {
+        "book": step("book", "both"),
+        "both": {
+            "Type": "Parallel",
+            "Branches": [chain(["x1", "x2"]), chain(["y1"])],
+            "ResultPath": None,
+            "Next": "tickets",
+        },
+        "tickets": step("tickets", None),
+    },
+}
+
+
+def test_what_a_child_has_done_is_its_parents_to_undo_if_the_parent_says_so(
+    trade: Deployment, database_url: str
+) -> None:
+    trade.service.deploy("trip", json.dumps(TRIP))
+    given = json.dumps({"trouble": {"fail": ["last"]}})
+    ledgers = {}
+    for adopts in (True, False):
+        trade.service.deploy("parent", json.dumps(nested(adopts=adopts, after="last")))
+        address = trade.service.start_execution("parent", f"adopts-{adopts}", given).address
+        assert ended(trade, address) == "FAILED"
+        ledgers[adopts] = words(database_url, address)
+    assert ledgers[False] == ["first", "undo first"]
+    undone = ledgers[True][1:]
+    assert undone[0] == "undo tickets"
+    assert undone.index("undo x2") < undone.index("undo x1")
+    assert undone[-2:] == ["undo book", "undo first"]
+    assert len(undone) == 6
+    # What the child could undo is nobody's any more.
+    for child in trade.service.list_executions("trip"):
+        assert trade.service.compensations.of(f"trip:{child.name}") == []
+
+
+def test_a_stopped_child_undoes_itself_before_its_parent_goes_on(
+    trade: Deployment, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(GATES, "tickets", gate := threading.Event())
+    trade.service.deploy("trip", json.dumps(TRIP))
+    trade.service.deploy("parent", json.dumps(nested(adopts=True, after=None)))
+    given = json.dumps({"trouble": {"slow": {"undo x2": 0.5}}})
+    address = trade.service.start_execution("parent", "stopped", given).address
+
+    def everything() -> list[Any]:
+        with kept_at(database_url) as ledger:
+            return in_words([one.what for one in ledger.effects()])
+
+    trade.until(lambda: "x2" in everything() and "y1" in everything())
+    trade.service.stop_execution(address)
+    trade.until(lambda: trade.service.list_executions("trip")[0].phase == "undoing")
+    gate.set()
+    assert ended(trade, address) == "ABORTED"
+    undone = [one for one in everything() if one.startswith("undo")]
+    assert undone[-1] == "undo first"
+    assert undone.index("undo x2") < undone.index("undo x1") < undone.index("undo book")
+    (child,) = trade.service.list_executions("trip")
+    assert child.status == "ABORTED"

@@ -100,6 +100,8 @@ def resume(
         case MomentDue():
             _time_out(transition, thread, state)
         case CallbackSucceeded() | CallbackFailed() | ChildEnded():
+            if isinstance(event, ChildEnded):
+                register.adopt(transition, thread, state, event)
             _answered(transition, thread, state, answers.outcome(transition, thread, state, event))
 
 
