@@ -62,8 +62,10 @@ def examine(record: Checkup, now: datetime) -> Iterator[Finding]:
         yield found(Kind.DISAGREEMENT, f"its revision {run.revision} is not there")
     for text in _history(record):
         yield found(Kind.GAP if "gap" in text else Kind.DISAGREEMENT, text)
-    for text in _documents(record):
+    for text in (*_documents(record), *_calls(record)):
         yield found(Kind.DISAGREEMENT, text)
+    for text in _effects(record, now):
+        yield found(Kind.ASLEEP, text)
     if run.status is not ExecutionStatus.RUNNING:
         if record.frames:
             yield found(Kind.DISAGREEMENT, "it has ended, and frames of it are there")
@@ -96,6 +98,14 @@ def _documents(record: Checkup) -> Iterator[str]:
     succeeded = record.execution.status is ExecutionStatus.SUCCEEDED
     if succeeded is not ("output" in record.documents):
         yield "it succeeded without an output" if succeeded else "it has an output and no success"
+
+
+def _calls(record: Checkup) -> Iterator[str]:
+    run, there = record.execution, record.kept_calls
+    if run.ended_at is not None and there:
+        yield f"it has ended, and {there} of its calls have no verdict"
+    elif run.kept != there:
+        yield f"its row counts {run.kept} calls without a verdict, there are {there}"
 
 
 def _tree(record: Checkup) -> Iterator[str]:
@@ -156,6 +166,22 @@ def _sleepers(record: Checkup, now: datetime) -> Iterator[str]:
             yield f"its root frame is {frame.status}"
 
 
+def _effects(record: Checkup, now: datetime) -> Iterator[str]:
+    """Why nothing will wake effects that have not ended; the turns of a frame follow each other."""
+    first: dict[str, int] = {}
+    for effect in record.effects:
+        owner = effect.id.partition("!")[0]
+        first[owner] = min(effect.entry, first.get(owner, effect.entry))
+    for effect in record.effects:
+        if effect.status == FrameStatus.RESTING:
+            why = _asleep(effect, now, set(), {})
+        else:
+            its_turn = effect.entry == first[effect.id.partition("!")[0]]
+            why = "its turn has come, and it does not run" if its_turn else None
+        if why is not None and (effect.id, effect.entry) not in record.kept:
+            yield f"the effect {effect.id} of {effect.state!r}: {why}"
+
+
 def _asleep(
     frame: FrameSummary,
     now: datetime,
@@ -169,6 +195,8 @@ def _asleep(
             return "it rests on nothing"
         case RestsOn.CLOCK.value if not wakes:
             return "it waits for no moment"
+        case RestsOn.CALL.value if frame.has_timers and not wakes:
+            return "its timers have no moment"
         case RestsOn.TASK.value if not wakes:
             return _unclaimable(frame, now)
         case RestsOn.CHILDREN.value if frame.fork is None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     Connection,
     Select,
     and_,
@@ -26,7 +27,10 @@ from orchestrator.execution.history import UnknownLevel, decode
 from orchestrator.store.database import Database
 from orchestrator.store.rows import EXECUTION_COLUMNS, FORK_COLUMNS, read_execution, read_fork
 from orchestrator.store.tables import (
+    KEPT,
     READY,
+    UNENDED,
+    calls,
     documents,
     executions,
     forks,
@@ -60,8 +64,8 @@ def _page(running: bool) -> Select[Any]:
 
 
 @cache
-def _frames_of(dialect: str) -> Select[Any]:
-    columns = [
+def _frames_of(dialect: str, which: Literal["tree", "effects"] = "tree") -> Select[Any]:
+    columns: list[ColumnElement[Any]] = [
         frames.c[name]
         for name in (
             "execution",
@@ -78,9 +82,19 @@ def _frames_of(dialect: str) -> Select[Any]:
             "resource",
         )
     ]
-    return select(*columns).where(
+    in_the_tree = frames.c.kind.in_([FrameKind.ROOT.value, FrameKind.CHILD.value])
+    return select(*columns, frames.c.timers.is_not(None)).where(
         one_of(dialect, frames.c.execution, _ids, INTEGER),
-        frames.c.kind.in_([FrameKind.ROOT.value, FrameKind.CHILD.value]),
+        in_the_tree if which == "tree" else UNENDED,
+    )
+
+
+@cache
+def _calls_of(dialect: str) -> Select[Any]:
+    return (
+        select(calls.c.execution, func.count())
+        .where(one_of(dialect, calls.c.execution, _ids, INTEGER), KEPT)
+        .group_by(calls.c.execution)
     )
 
 
@@ -184,6 +198,7 @@ def _check_ups(connection: Connection, dialect: str, page: Sequence[Any]) -> lis
         rows(_kept_of(dialect)),
     )
     written, recorded = rows(_documents_of(dialect)), rows(_history_of(dialect))
+    effects, waiting_calls = rows(_frames_of(dialect, "effects")), rows(_calls_of(dialect))
     return [
         Checkup(
             execution=read_execution(row[:-1]),
@@ -193,6 +208,8 @@ def _check_ups(connection: Connection, dialect: str, page: Sequence[Any]) -> lis
             kept=frozenset((one[1], one[2]) for one in kept.get(row[0], ())),
             documents=frozenset(one[1] for one in written.get(row[0], ())),
             history=_summary(recorded.get(row[0], ())),
+            effects=tuple(FrameSummary(*one[1:]) for one in effects.get(row[0], ())),
+            kept_calls=sum(one[1] for one in waiting_calls.get(row[0], ())),
         )
         for row in page
     ]

@@ -306,6 +306,7 @@ class FrameSummary:
     claimed_by: str | None
     lease_until: datetime | None
     resource: str | None
+    has_timers: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +332,10 @@ class Checkup:
     """(frame, entry) of the events that could not be decided."""
     documents: frozenset[str]
     history: HistorySummary | None
+    effects: tuple[FrameSummary, ...] = ()
+    """Those that have not ended; they outlive the execution."""
+    kept_calls: int = 0
+    """How many calls have no verdict yet."""
 
 
 @dataclass(frozen=True, slots=True)

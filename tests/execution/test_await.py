@@ -343,6 +343,19 @@ def test_several_that_are_due_at_once_fire_by_moment_then_by_place() -> None:
     assert world.only_frame().wake_at is None
 
 
+def test_the_timer_that_leads_away_is_the_last_to_fire() -> None:
+    effect = {"Resource": "celery:remind"}
+    after = [{"Seconds": 1, "Effect": effect}, {"Seconds": 2, "Next": "Over"}]
+    after += [{"Seconds": 3, "Effect": effect}]
+    world = World(machine(A=waiting({}, After=after), Over=OVER)).start()
+    world.now += timedelta(seconds=5)
+    event = world.next_event()
+    assert event is not None
+    world.tell(event)
+    fired = [event.details["timer"] for event in world.history if event.type == "TimerFired"]
+    assert (fired, world.status) == ([0, 1], "SUCCEEDED")
+
+
 def test_an_overdue_timer_that_has_not_fired_has_not_happened() -> None:
     after = [{"Seconds": 1, "Next": "Late"}]
     definition = machine(A=waiting({"pay": {"Next": "Over"}}, After=after), Over=OVER, Late=OVER)
@@ -449,6 +462,18 @@ def test_an_effect_that_has_failed_for_good_lets_the_next_go_and_can_be_run_agai
     assert [call.key for call in world.calls if call.resource == "celery:open"] == [
         world.calls[0].key
     ] * 2
+
+
+def test_an_effect_that_has_ended_is_not_run_again() -> None:
+    from orchestrator.execution.decision import Stale
+    from orchestrator.execution.events import EffectRetried
+
+    world = World(reviewed()).start()
+    world.wait(1)
+    (opened,) = world.effects()
+    assert isinstance(world.tell(EffectRetried(world.number, opened)), Stale)
+    world.wait(1)
+    assert effects_of(world) == ["open"]
 
 
 @pytest.mark.parametrize("end", ["stop", "deadline", "timer"])

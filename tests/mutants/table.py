@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from tests.mutants.mutant import Mutant
+from tests.mutants.of_calls import OF_CALLS
 from tests.mutants.of_claims import OF_CLAIMS
 from tests.mutants.of_decisions import OF_DECISIONS
 from tests.mutants.of_the_store import OF_THE_STORE
 
-MUTANTS: Final[tuple[Mutant, ...]] = OF_DECISIONS + OF_THE_STORE + OF_CLAIMS
+MUTANTS: Final[tuple[Mutant, ...]] = OF_DECISIONS + OF_THE_STORE + OF_CLAIMS + OF_CALLS

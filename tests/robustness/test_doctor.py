@@ -36,6 +36,19 @@ MACHINES = {
         },
     },
     "ends": {"StartAt": "Done", "States": {"Done": {"Type": "Succeed"}}},
+    "calls": {
+        "Calls": {"later": {}},
+        "StartAt": "Hold",
+        "States": {
+            "Hold": {
+                "Type": "Await",
+                "OnEnter": {"Resource": RESOURCE},
+                "On": {"later": {"Postpone": True}},
+                "After": [{"Seconds": 86_400, "Next": "Done"}],
+            },
+            "Done": {"Type": "Succeed"},
+        },
+    },
 }
 
 
@@ -69,6 +82,7 @@ def ward(database_url: str) -> Iterator[Ward]:
             pump.service.deploy(name, json.dumps(definition))
             for number in range(2):
                 pump.service.start_execution(name, f"{name}{number}", "[1, 2, 3]")
+        pump.service.call_execution("calls:calls0", "later", "{}")
         pump.store.claim(WORKER, [QUEUE], {RESOURCE}, limit=3)
         with living(pump, WorkerKind.WORKER, "w1"), living(pump, WorkerKind.SCHEDULER, "s1"):
             yield Ward(pump, engine)
@@ -90,6 +104,10 @@ def living(
     life.end()
 
 
+FORGOTTEN = (
+    "INSERT INTO calls (execution, call_id, number, arrived_at, call, digest, input, verdict)"
+    " SELECT :id, call_id, number, arrived_at, call, digest, input, verdict FROM calls"
+)
 INJURIES = {
     "the only frame is gone": (
         "waits:waits0",
@@ -181,6 +199,36 @@ INJURIES = {
         Kind.DISAGREEMENT,
         "its input is not there",
     ),
+    "the moment of a timer is gone": (
+        "calls:calls0",
+        "UPDATE frames SET wake_at = NULL WHERE execution = :id AND kind = 'root'",
+        Kind.ASLEEP,
+        "its timers have no moment",
+    ),
+    "an effect is never ready": (
+        "calls:calls0",
+        "UPDATE frames SET ready_at = NULL WHERE execution = :id AND kind = 'effect'",
+        Kind.ASLEEP,
+        "never ready",
+    ),
+    "an effect waits for no other": (
+        "calls:calls1",
+        "UPDATE frames SET status = 'pending' WHERE execution = :id AND kind = 'effect'",
+        Kind.ASLEEP,
+        "its turn has come",
+    ),
+    "a kept call is gone": (
+        "calls:calls0",
+        "DELETE FROM calls WHERE execution = :id",
+        Kind.DISAGREEMENT,
+        "counts 1 calls without a verdict, there are 0",
+    ),
+    "a call was forgotten at the end": (
+        "ends:ends0",
+        FORGOTTEN,
+        Kind.DISAGREEMENT,
+        "1 of its calls have no verdict",
+    ),
     "a revision is gone": (
         "waits:waits0",
         "UPDATE executions SET revision = 4711 WHERE id = :id",
@@ -193,7 +241,7 @@ INJURIES = {
 def test_the_healthy_have_nothing(ward: Ward) -> None:
     assert ward.findings() == []
     diagnosis = ward.pump.service.operations.diagnose()
-    assert diagnosis.examined == 8
+    assert diagnosis.examined == 10
     assert diagnosis.living == {"worker": 1, "child": 0, "scheduler": 1}
 
 
