@@ -61,19 +61,36 @@ def served(folder: Path, *arguments: str, port: int) -> Iterator[dict[str, str]]
 
 def _answers(port: int) -> bool:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/").status_code == 405
+        return httpx.get(f"http://127.0.0.1:{port}/").status_code < 500
     except httpx.TransportError:
         return False
 
 
+MAILBOX: Final = """
+import pathlib
+from orchestrator.handlers import handler
+
+@handler("arn:aws:states:::sqs:sendMessage")
+def send(event):
+    pathlib.Path(event["QueueUrl"]).write_text(event["MessageBody"]["Token"])
+"""
+CALLBACK: Final = {
+    "Type": "Task",
+    "Resource": "arn:aws:states:::sqs:sendMessage.waitForTaskToken",
+    "Parameters": {"QueueUrl.$": "$.queue", "MessageBody": {"Token.$": "$$.Task.Token"}},
+    "End": True,
+}
+
+
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
-    with served(tmp_path, "--handlers", "json", port=free_port()) as variables:
+    (tmp_path / "mailbox.py").write_text(MAILBOX)
+    with served(tmp_path, "--handlers", "mailbox", port=free_port()) as variables:
         yield variables
 
 
 STORY: Final = r"""
-import json, threading, boto3
+import json, pathlib, sys, time, boto3
 client = boto3.client("stepfunctions")
 role = "arn:aws:iam::000000000000:role/test"
 activity = client.create_activity(name="work")["activityArn"]
@@ -88,6 +105,15 @@ client.send_task_success(taskToken=token, output='{"b": 2}')
 found = client.describe_execution(executionArn=first)
 second = client.start_execution(stateMachineArn=arn, name="two")["executionArn"]
 client.stop_execution(executionArn=second, error="E", cause="c")
+asks = client.create_state_machine(name="asks", definition=sys.argv[1], roleArn=role)
+letter = pathlib.Path("letter").absolute()
+third = client.start_execution(
+    stateMachineArn=asks["stateMachineArn"], input=json.dumps({"queue": str(letter)})
+)["executionArn"]
+while not (letter.exists() and letter.read_text()):
+    time.sleep(0.05)
+client.send_task_failure(taskToken=letter.read_text(), error="No", cause="not today")
+answered = client.describe_execution(executionArn=third)
 passes = json.dumps({"StartAt": "A", "States": {"A": {"Type": "Pass", "End": True}}})
 express = client.create_state_machine(name="x", definition=passes, roleArn=role, type="EXPRESS")
 sync = client.start_sync_execution(stateMachineArn=express["stateMachineArn"], input='{"c": 3}')
@@ -103,15 +129,26 @@ print(json.dumps({
     "kinds": [type(found[name]).__name__ for name in ("startDate", "stopDate")],
     "stopped": client.describe_execution(executionArn=second)["status"],
     "sync": sync["output"],
+    "answered": [answered["status"], answered["error"], answered["cause"]],
     "events": [event["type"] for page in events for event in page["events"]],
     "missing": missing,
 }))
 """
 
 
-def test_boto3_runs_unchanged(environment: Mapping[str, str]) -> None:
+def _asking() -> str:
+    return json.dumps({"StartAt": "Ask", "States": {"Ask": CALLBACK}})
+
+
+def test_boto3_runs_unchanged(environment: Mapping[str, str], tmp_path: Path) -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", STORY], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", STORY, _asking()],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout) == {
@@ -119,6 +156,7 @@ def test_boto3_runs_unchanged(environment: Mapping[str, str]) -> None:
         "kinds": ["datetime", "datetime"],
         "stopped": "ABORTED",
         "sync": '{"c":3}',
+        "answered": ["FAILED", "No", "not today"],
         "events": [
             "ExecutionStarted",
             "TaskStateEntered",
@@ -153,7 +191,9 @@ def aws() -> Path:
     return program
 
 
-def test_the_aws_cli_runs_unchanged(aws: Path, environment: Mapping[str, str]) -> None:
+def test_the_aws_cli_runs_unchanged(
+    aws: Path, environment: Mapping[str, str], tmp_path: Path
+) -> None:
     def call(action: str, **options: str) -> Any:
         flags = [part for name, value in options.items() for part in (f"--{name}", value)]
         ran = subprocess.run(
@@ -182,6 +222,18 @@ def test_the_aws_cli_runs_unchanged(aws: Path, environment: Mapping[str, str]) -
     call("stop-execution", **_flags(execution_arn=second))
     listed = call("list-executions", **_flags(state_machine_arn=arn))["executions"]
     assert [run["status"] for run in listed] == ["ABORTED", "SUCCEEDED"]
+    asks = call("create-state-machine", **_flags(name="a", definition=_asking(), role_arn=ROLE))
+    letter = tmp_path / "letter"
+    asked = call(
+        "start-execution",
+        **_flags(
+            state_machine_arn=asks["stateMachineArn"], input=json.dumps({"queue": str(letter)})
+        ),
+    )
+    token = eventually(lambda: letter.exists() and letter.read_text())
+    call("send-task-success", **_flags(task_token=token, task_output="3"))
+    one = _flags(execution_arn=asked["executionArn"])
+    assert eventually(lambda: _ended(call("describe-execution", **one)))["output"] == "3"
     express = _flags(name="x", definition=json.dumps(PASSES), role_arn=ROLE, type="EXPRESS")
     arn = call("create-state-machine", **express)["stateMachineArn"]
     sync = call("start-sync-execution", **_flags(state_machine_arn=arn))
