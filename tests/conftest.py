@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from playwright.sync_api import Browser
 from sqlalchemy.engine import URL, make_url
 
 from tests.servers import (
@@ -156,6 +157,21 @@ def database_url(request: pytest.FixtureRequest) -> str:
 def empty_database_url(request: pytest.FixtureRequest) -> str:
     """A fresh database without tables: the test runs on SQLite and on PostgreSQL."""
     return str(request.getfixturevalue(f"empty_{request.param}_url"))
+
+
+# ------------------------------------------------------------------------------------ Chromium
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Headless Chromium, shared by the tests of a file."""
+    from tests.web.browser import chromium, started
+
+    path = chromium()
+    if path is None:
+        _go_without("nothing was tested in a browser: there is no chromium on the PATH")
+    with started(path) as found:
+        yield found
 
 
 # -------------------------------------------------------------------------------------- Redis

@@ -21,11 +21,13 @@ from orchestrator.execution import key, served
 from orchestrator.execution.dataflow import check_size, rendered
 from orchestrator.execution.events import (
     CallbackFailed,
+    CallbackSucceeded,
     EffectRetried,
     Event,
     MomentDue,
     TaskFailed,
     TaskLost,
+    TaskSucceeded,
     frame_of,
 )
 from orchestrator.execution.frame import (
@@ -211,8 +213,18 @@ def _report(transition: Transition, frame: Frame, event: Event) -> None:
             setback = Setback(Failure(TIMEOUT), unknown=task.at_most_once, heartbeat=missed)
             _meet(transition, frame, setback)
         case _:
-            ended = replace(_at_rest(frame), status=FrameStatus.ENDED)
+            answer = _answer(event, transition.limits.call_input_bytes)
+            ended = replace(_at_rest(frame), status=FrameStatus.ENDED, input=answer)
             _end(transition, replace(ended, effect=EffectNote(_note(frame).pointer)))
+
+
+def _answer(event: Event, most_bytes: int) -> Payload:
+    """Return what an effect has answered, for whoever looks; null where that is large."""
+    match event:
+        case TaskSucceeded(result=answer) | CallbackSucceeded(result=answer):
+            return answer if len(answer.text) <= most_bytes else _NOTHING
+        case _:
+            return _NOTHING
 
 
 def _lost(task: Task) -> Setback:

@@ -8,6 +8,7 @@ from orchestrator.drawing import STYLE, Drawing, Mark, draw
 from orchestrator.engine import topic_of_call
 from orchestrator.service.calls import LONGEST_WAIT_SECONDS, NextTimer, Waits
 from orchestrator.service.compensations import Compensations, Undoable
+from orchestrator.service.course import Attempt, Course, Iteration, Outcome, Visit
 from orchestrator.service.errors import (
     ActivityDoesNotExist,
     CallDoesNotExist,
@@ -57,7 +58,8 @@ from orchestrator.service.operations import (
     Retried,
 )
 from orchestrator.service.views import Look, Page, Views, Wanted
-from orchestrator.store import StoreUnavailable
+from orchestrator.store import StoreUnavailable, WorkerRow
+from orchestrator.store import Waiting as WaitingRow
 from orchestrator.verify import Contradiction
 
 Unreachable = StoreUnavailable
@@ -69,6 +71,7 @@ __all__ = [
     "STANDARD",
     "STYLE",
     "ActivityDoesNotExist",
+    "Attempt",
     "Attention",
     "AttentionKind",
     "CallDoesNotExist",
@@ -76,6 +79,7 @@ __all__ = [
     "CompensationNotBlocked",
     "Compensations",
     "Contradiction",
+    "Course",
     "Deployed",
     "Diagnosis",
     "Drawing",
@@ -88,6 +92,7 @@ __all__ = [
     "InvalidDefinition",
     "InvalidExecutionInput",
     "InvalidOutput",
+    "Iteration",
     "Look",
     "MachineAlreadyExists",
     "MachineChange",
@@ -102,6 +107,7 @@ __all__ = [
     "NothingToRetry",
     "Operations",
     "Orchestrator",
+    "Outcome",
     "Page",
     "ReasonMissing",
     "Retried",
@@ -114,8 +120,11 @@ __all__ = [
     "UnknownCall",
     "Unreachable",
     "Views",
+    "Visit",
+    "WaitingRow",
     "Waits",
     "Wanted",
+    "WorkerRow",
     "draw",
     "marks",
     "order_of_undoing",

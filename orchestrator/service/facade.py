@@ -102,7 +102,7 @@ class Orchestrator:
         self.operations = Operations(store, engine, limits, self._scope, self._find)
         self.compensations = Compensations(store, engine, self._find)
         self.calls = Calls(store, engine, limits)
-        self.views = Views(store, engine, self._scope, self.calls, self._find)
+        self.views = Views(store, engine, limits, self._scope, self.calls, self._find)
 
     # -- machines --------------------------------------------------------------------------------
 

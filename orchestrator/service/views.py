@@ -2,23 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from orchestrator.asl import definition
+from orchestrator.asl.limits import Limits
 from orchestrator.asl.machine import Machine
-from orchestrator.engine import Engine, UnreadableRevision, first_id
+from orchestrator.drawing import Mark
+from orchestrator.engine import ENGINE_QUEUE, Engine, UnreadableRevision, first_id
 from orchestrator.execution.call import Call
-from orchestrator.execution.frame import Execution, ExecutionStatus, Fork, Frame, Scope
+from orchestrator.execution.compensation import Compensation
+from orchestrator.execution.frame import (
+    Execution,
+    ExecutionStatus,
+    Fork,
+    Frame,
+    RestsOn,
+    Scope,
+)
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
+from orchestrator.service.activities import ACTIVITY
 from orchestrator.service.calls import Calls, Waits
-from orchestrator.store import Listed, Page, Revision, Sought, Store, TrailRow
+from orchestrator.service.marks import marks
+from orchestrator.service.reasons import MOST_COUNTED, Place, Reason, reason
+from orchestrator.store import (
+    Child,
+    Listed,
+    MachineRow,
+    Page,
+    ReadyQueue,
+    Revision,
+    RunningTask,
+    Sought,
+    Store,
+    TrailRow,
+    Unserved,
+    WorkerRow,
+)
+from orchestrator.store import Waiting as WaitingRow
 
 PAGE: Final = 50
 MOST_FRAMES: Final = 200
+MOST_FORKS: Final = 100
+MOST_STRIPS: Final = 5
+MOST_CHILDREN: Final = 10_000
+MOST_REASONS: Final = 10
 MOST_CALLS: Final = 100
+MOST_NUMBER: Final = 2**31 - 1
+MOST_WAITING: Final = 5_000
+MOST_RUNNING: Final = 500
 MOST_EFFECTS: Final = 200
 MOST_MACHINES: Final = 500
 EVENTS_READ: Final = 1_000
@@ -57,10 +92,17 @@ class Look:
     output: Payload | None
     frames: tuple[Frame, ...]
     forks: tuple[Fork, ...]
+    strips: Mapping[str, tuple[Child, ...]]
+    """How the iterations of running Maps stand, by the frame that rests on them."""
+    reasons: tuple[Reason, ...]
     waits: tuple[Waits, ...]
     calls: tuple[Call, ...]
     """Newest first."""
     effects: tuple[Frame, ...]
+    compensations: tuple[Compensation, ...]
+    """What was registered to be undone, in order of doing."""
+    marks: Mapping[str, Mark]
+    """What has become of each state."""
     trail: tuple[TrailRow, ...]
     events: tuple[HistoryEvent, ...]
     skipped: int
@@ -73,6 +115,14 @@ class Look:
         return f"{self.execution.machine}:{self.execution.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class MachineSummary:
+    """A machine, and how many of its executions run, counted up to MOST_COUNTED."""
+
+    row: MachineRow
+    running: int
+
+
 class Views:
     """Looks for those who look; everything is bounded."""
 
@@ -80,12 +130,14 @@ class Views:
         self,
         store: Store,
         engine: Engine,
+        limits: Limits,
         scope: Scope,
         calls: Calls,
         find: Callable[[str], Execution],
     ) -> None:
         self._store = store
         self._engine = engine
+        self._limits = limits
         self._scope = scope
         self._calls = calls
         self._find = find
@@ -135,6 +187,56 @@ class Views:
         """What changes when anything of an execution changes, by its id."""
         return self._store.lists.versions(ids)
 
+    # -- machines --------------------------------------------------------------------------------
+
+    def machines(self, after: str) -> tuple[list[MachineSummary], bool]:
+        """A page of machines behind a name, each with how many of its executions run."""
+        rows = self._store.machines(after, PAGE + 1)
+        found = [
+            MachineSummary(row, self._store.lists.running(row.name, MOST_COUNTED))
+            for row in rows[:PAGE]
+        ]
+        return found, len(rows) > PAGE
+
+    def revisions(self, machine: str, limit: int) -> list[Revision]:
+        """The newest revisions of a machine."""
+        return self._store.lists.revisions(machine, MOST_NUMBER, limit)
+
+    def parse(self, text: str) -> Machine | None:
+        """The machine of a text; None if it has errors."""
+        return definition.parse(text, self._limits).machine
+
+    # -- what operators look at ------------------------------------------------------------------
+
+    most_waiting: Final = MOST_WAITING
+
+    def waiting(self) -> list[WaitingRow]:
+        """The frames that have waited longest for what no worker does."""
+        return self._store.lists.ageing(MOST_WAITING)
+
+    def workers(self) -> list[WorkerRow]:
+        """All processes that beat, and those that did so lately."""
+        return self._store.records.workers()
+
+    def running(self) -> list[RunningTask]:
+        """The tasks that workers have claimed, by worker."""
+        return self._store.lists.claimed(MOST_RUNNING)
+
+    def queues(self) -> list[ReadyQueue]:
+        """The queues with tasks that wait, and since when the oldest does."""
+        return self._store.ready()
+
+    def unserved(self) -> list[Unserved]:
+        """The resources that tasks wait for and no worker serves."""
+        return self._store.unserved()
+
+    def lag_seconds(self) -> float:
+        """How long the moment that is most overdue has been so."""
+        earliest = self._store.next_moment()
+        if earliest is None:
+            return 0.0
+        return max(0.0, (self._store.now() - earliest).total_seconds())
+
     # -- one execution ---------------------------------------------------------------------------
 
     def execution(self, address: str) -> Look:
@@ -142,23 +244,69 @@ class Views:
         run = self._find(address)
         events, skipped = self._events(run)
         store = self._store
+        frames = tuple(store.frames_page(run.id, None, MOST_FRAMES))
+        forks = tuple(store.lists.forks(run.id, MOST_FORKS))
+        machine = self.machine_of(run.revision)
         return Look(
             execution=run,
             arn=self._scope.execution_arn(run.machine, run.name),
-            machine=self.machine_of(run.revision),
+            machine=machine,
             revision=store.revision_row(run.revision),
             input=store.read_input(run.id),
             output=store.output(run.id),
-            frames=tuple(store.frames_page(run.id, None, MOST_FRAMES)),
-            forks=(),
+            frames=frames,
             waits=tuple(self._calls.waits(run, None, MOST_FRAMES)),
+            forks=forks,
+            strips=self._strips(run, forks),
+            reasons=self._reasons(run, frames, forks),
             calls=tuple(store.lists.newest_calls(run.id, MOST_CALLS)),
             effects=tuple(store.effects(run.id)[:MOST_EFFECTS]),
+            compensations=tuple(store.lists.compensations(run.id, MOST_EFFECTS)),
+            marks={} if machine is None else marks(machine, run, events, frames),
             trail=tuple(store.records.trail(run.id)),
             events=tuple(events),
             skipped=skipped,
             now=store.now(),
         )
+
+    def _strips(self, run: Execution, forks: Sequence[Fork]) -> dict[str, tuple[Child, ...]]:
+        return {
+            fork.frame: tuple(self._store.lists.children(run.id, fork, MOST_CHILDREN))
+            for fork in forks[:MOST_STRIPS]
+        }
+
+    def _reasons(
+        self, run: Execution, frames: Sequence[Frame], forks: Sequence[Fork]
+    ) -> tuple[Reason, ...]:
+        machine = self.machine_of(run.revision)
+        if machine is None or run.ended_at is not None:
+            return ()
+        waits = {one.frame: one for one in self._calls.waits(run, None, MOST_FRAMES)}
+        by_frame = {fork.frame: fork for fork in forks}
+        found: list[Reason] = []
+        for frame in frames:
+            place = self._place(frame)
+            places = {} if place is None else {frame.id: place}
+            why = reason(machine, frame, waits.get(frame.id), by_frame, places)
+            found += [] if why is None else [why]
+            if len(found) >= MOST_REASONS:
+                break
+        return tuple(found)
+
+    def _place(self, frame: Frame) -> Place | None:
+        """Where the task of a frame stands that nobody has claimed."""
+        task = frame.task
+        if frame.rests_on is not RestsOn.TASK or task is None or task.claimed_by is not None:
+            return None
+        workers = sum(
+            task.resource in one.serves for one in self._store.records.workers() if one.lives
+        )
+        if task.queue is None:
+            return Place(0, 0)
+        # What the engine serves, and activities, are served by nobody who announces it.
+        if task.queue == ENGINE_QUEUE or task.queue.startswith(ACTIVITY):
+            workers = 1
+        return Place(self._store.lists.before(task.queue, task.ready_at, MOST_COUNTED), workers)
 
     def machine_of(self, revision: int) -> Machine | None:
         """The machine of a revision; None if this release does not understand it."""

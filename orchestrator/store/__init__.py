@@ -17,7 +17,7 @@ from orchestrator.store.errors import (
     UnsupportedDatabase,
 )
 from orchestrator.store.lifeline import Lifeline
-from orchestrator.store.listing import Listed, Page, Sought, Waiting
+from orchestrator.store.listing import Child, Listed, Page, RunningTask, Sought, Waiting
 from orchestrator.store.locked import Locked
 from orchestrator.store.schema import migrate
 from orchestrator.store.store import LEASE_SECONDS, Store
@@ -59,6 +59,7 @@ __all__ = [
     "Announcement",
     "CallPlace",
     "Checkup",
+    "Child",
     "Claim",
     "Committed",
     "Connecting",
@@ -80,6 +81,7 @@ __all__ = [
     "ReadyQueue",
     "Report",
     "Revision",
+    "RunningTask",
     "SchemaMismatch",
     "Share",
     "Sought",

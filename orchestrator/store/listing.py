@@ -15,12 +15,21 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, select
 
 from orchestrator.execution.call import Call
-from orchestrator.execution.frame import Execution, ExecutionStatus
+from orchestrator.execution.frame import Execution, ExecutionStatus, Fork, FrameKind
 from orchestrator.store.call import CALL_COLUMNS, read_call
 from orchestrator.store.database import Database
 from orchestrator.store.execution import NEWEST
-from orchestrator.store.rows import EXECUTION_COLUMNS, read_execution
-from orchestrator.store.tables import AGEING, calls, executions, frames, revisions
+from orchestrator.store.moment import Moment
+from orchestrator.store.rows import EXECUTION_COLUMNS, FORK_COLUMNS, read_execution, read_fork
+from orchestrator.store.tables import (
+    AGEING,
+    READY,
+    calls,
+    executions,
+    forks,
+    frames,
+    revisions,
+)
 from orchestrator.store.values import Revision
 from orchestrator.store.wanted import INTEGER, listed, one_of
 
@@ -227,6 +236,82 @@ def newest_calls(database: Database, execution: int, limit: int) -> list[Call]:
         return [read_call(row) for row in rows]
 
 
+_FORKS: Final = (
+    select(*FORK_COLUMNS)
+    .where(forks.c.execution == bindparam("at_id"))
+    .order_by(forks.c.frame, forks.c.entry)
+    .limit(bindparam("most"))
+)
+
+
+def fork_list(database: Database, execution: int, limit: int) -> list[Fork]:
+    """Return the tallies of the running Parallels and Maps of an execution."""
+    with database.reading() as connection:
+        rows = connection.execute(_FORKS, {"at_id": execution, "most": limit})
+        return [read_fork(row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """How a child of a fork stands; texts as they are in its row."""
+
+    id: str
+    status: str
+    state: str | None
+    rests_on: str | None
+
+    @property
+    def index(self) -> int:
+        """Its place among its siblings."""
+        return int(self.id.rsplit(".", 1)[1])
+
+
+_CHILDREN: Final = (
+    select(frames.c.id, frames.c.status, frames.c.state, frames.c.rests_on)
+    .where(
+        frames.c.execution == bindparam("at_id"),
+        frames.c.id > bindparam("prefix"),
+        frames.c.id < bindparam("end"),
+        frames.c.kind == FrameKind.CHILD.value,
+    )
+    .order_by(frames.c.id)
+    .limit(bindparam("most"))
+)
+
+
+def children(database: Database, execution: int, prefix: str, limit: int) -> list[Child]:
+    """Return the children whose ids are a prefix and a number, by id."""
+    parameters = {
+        "at_id": execution,
+        "prefix": prefix,
+        "end": prefix[:-1] + chr(ord(prefix[-1]) + 1),
+        "most": limit,
+    }
+    with database.reading() as connection:
+        rows = connection.execute(_CHILDREN, parameters).all()
+    return [Child(*row) for row in rows if row[0][len(prefix) :].isdecimal()]
+
+
+_earlier = (
+    select(frames.c.ready_at)
+    .where(
+        READY,
+        frames.c.queue == bindparam("at_queue"),
+        frames.c.ready_at < bindparam("at", type_=Moment()),
+    )
+    .limit(bindparam("most"))
+    .subquery("earlier")
+)
+_BEFORE: Final = select(func.count()).select_from(_earlier)
+
+
+def before(database: Database, queue: str, ready_at: datetime, limit: int) -> int:
+    """Count the tasks of a queue that were ready before a moment, up to a limit."""
+    parameters = {"at_queue": queue, "at": ready_at, "most": limit}
+    with database.reading() as connection:
+        return int(connection.execute(_BEFORE, parameters).scalar_one())
+
+
 # -- what waits ----------------------------------------------------------------------------------
 
 _WAITS: Final = (
@@ -262,6 +347,70 @@ def ageing(database: Database, limit: int = MOST_WAITS) -> list[Waiting]:
     """Return frames of the oldest executions that wait for what no worker does, longest first."""
     with database.reading() as connection:
         return [Waiting(*row) for row in connection.execute(_AGEING, {"most": limit})]
+
+
+@dataclass(frozen=True, slots=True)
+class RunningTask:
+    """A task that a worker has claimed."""
+
+    worker: str
+    machine: str
+    name: str
+    frame: str
+    state: str | None
+    resource: str
+    attempt: int
+    ready_at: datetime
+    lease_until: datetime | None
+
+
+_claims = (
+    select(frames)
+    .where(frames.c.claimed_by.is_not(None))
+    .order_by(frames.c.claimed_by)
+    .limit(bindparam("most"))
+    .subquery("claims")
+)
+_CLAIMED: Final = (
+    select(
+        _claims.c.claimed_by,
+        executions.c.machine,
+        executions.c.name,
+        _claims.c.id,
+        _claims.c.state,
+        _claims.c.resource,
+        _claims.c.attempt,
+        _claims.c.ready_at,
+        _claims.c.lease_until,
+    )
+    .join_from(_claims, executions, executions.c.id == _claims.c.execution)
+    .order_by(_claims.c.claimed_by, _claims.c.ready_at)
+)
+
+
+def claimed(database: Database, limit: int) -> list[RunningTask]:
+    """Return the tasks that are claimed, by worker."""
+    with database.reading() as connection:
+        return [RunningTask(*row) for row in connection.execute(_CLAIMED, {"most": limit})]
+
+
+_running = (
+    select(executions.c.id)
+    .where(
+        executions.c.machine == bindparam("at_machine"),
+        executions.c.status == ExecutionStatus.RUNNING.value,
+    )
+    .limit(bindparam("most"))
+    .subquery("running")
+)
+_RUNNING: Final = select(func.count()).select_from(_running)
+
+
+def running(database: Database, machine: str, limit: int) -> int:
+    """Count the executions of a machine that run, up to a limit."""
+    with database.reading() as connection:
+        parameters = {"at_machine": machine, "most": limit}
+        return int(connection.execute(_RUNNING, parameters).scalar_one())
 
 
 # -- revisions -----------------------------------------------------------------------------------

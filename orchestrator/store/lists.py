@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from orchestrator.execution.call import Call
-from orchestrator.store import listing
+from orchestrator.execution.compensation import Compensation
+from orchestrator.execution.frame import Fork
+from orchestrator.store import compensation, listing
 from orchestrator.store.database import Database
-from orchestrator.store.listing import Listed, Page, Sought, Waiting
+from orchestrator.store.listing import Child, Listed, Page, RunningTask, Sought, Waiting
 from orchestrator.store.values import Revision
 
 
@@ -33,9 +36,33 @@ class Lists:
         """Return the calls of an execution, the last ones first."""
         return listing.newest_calls(self._database(), execution_id, limit)
 
+    def forks(self, execution_id: int, limit: int) -> list[Fork]:
+        """Return the tallies of the running Parallels and Maps of an execution."""
+        return listing.fork_list(self._database(), execution_id, limit)
+
+    def children(self, execution_id: int, fork: Fork, limit: int) -> list[Child]:
+        """Return how the children of a fork stand that are there, by id."""
+        return listing.children(self._database(), execution_id, fork.prefix, limit)
+
+    def before(self, queue: str, ready_at: datetime, limit: int) -> int:
+        """Count the tasks of a queue that were ready before a moment, up to a limit."""
+        return listing.before(self._database(), queue, ready_at, limit)
+
+    def compensations(self, execution_id: int, limit: int) -> list[Compensation]:
+        """Return what an execution has registered to be undone, in order of doing."""
+        return compensation.of_execution(self._database(), execution_id, limit)
+
     def ageing(self, limit: int) -> list[Waiting]:
         """Return the frames that have waited longest for what no worker does."""
         return listing.ageing(self._database(), limit)
+
+    def claimed(self, limit: int) -> list[RunningTask]:
+        """Return the tasks that are claimed, by worker."""
+        return listing.claimed(self._database(), limit)
+
+    def running(self, machine: str, limit: int) -> int:
+        """Count the executions of a machine that run, up to a limit."""
+        return listing.running(self._database(), machine, limit)
 
     def revisions(self, machine: str, below: int, limit: int) -> list[Revision]:
         """Return revisions of a machine below a number, newest first."""

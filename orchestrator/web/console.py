@@ -14,11 +14,14 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
 from orchestrator.asl.limits import Limits
-from orchestrator.service import Orchestrator, Wanted
+from orchestrator.service import STYLE, Orchestrator, Wanted
 from orchestrator.web.execution_page import ExecutionPage
 from orchestrator.web.executions_page import ExecutionsPage, read_wanted
 from orchestrator.web.guard import TOKEN, Guard
+from orchestrator.web.history_page import HistoryPage
 from orchestrator.web.live import Live
+from orchestrator.web.machines_page import MachinesPage
+from orchestrator.web.operations_page import OperationsPage
 from orchestrator.web.refusal import refusal_of
 from orchestrator.web.render import HERE, encoded, environment
 from orchestrator.web.request import Answer, Ask, Refused, Sent, Shown, Visitor, read_form
@@ -30,6 +33,7 @@ THREADS: Final = 6
 """Pages that are looked up at once."""
 FORM_FACTOR: Final = 4
 """What a form may take, by the largest document: characters are escaped in it."""
+MACHINE_STYLE: Final = "machine.css"
 FILES: Final = {
     "console.css": "text/css",
     "console.js": "text/javascript",
@@ -58,18 +62,32 @@ class Console:
     def join(self, app: FastAPI) -> None:
         """Add the console to an application."""
         executions, start = ExecutionsPage(self._service), StartPage(self._service)
-        execution = ExecutionPage(self._service)
+        execution, history = ExecutionPage(self._service), HistoryPage(self._service)
+        machines, operations = MachinesPage(self._service), OperationsPage(self._service)
         one = "/executions/{address}"
         for path, page in (
             ("/", executions.show),
             ("/start", start.show),
+            ("/machines", machines.index),
+            ("/machines/new", machines.new),
+            ("/machines/{name}", machines.show),
+            ("/machines/{name}/edit", machines.edit),
+            ("/waits", operations.waits),
+            ("/workers", operations.workers),
+            ("/health", operations.health),
             (one, execution.show),
+            (f"{one}/history", history.show),
+            (f"{one}/iterations", history.iterations),
         ):
             app.add_route(path, self._shown(page), methods=["GET"])
         for path, act in (
             ("/start", start.start),
+            ("/machines", machines.save),
+            ("/check", machines.check),
             (f"{one}/call", execution.call),
             (f"{one}/stop", execution.stop),
+            (f"{one}/retry", execution.retry),
+            (f"{one}/effect", execution.effect),
         ):
             app.add_route(path, self._done(act), methods=["POST"])
         app.add_route("/live", self._watch, methods=["GET"])
@@ -170,6 +188,10 @@ class Console:
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params["name"]
+        if name == MACHINE_STYLE:
+            styled = Response(STYLE, media_type="text/css", headers={"Cache-Control": "no-cache"})
+            self._guard.dress(styled)
+            return styled
         if name not in FILES:
             return Response("There is no such file.\n", 404, media_type="text/plain")
         response = FileResponse(

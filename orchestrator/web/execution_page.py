@@ -11,6 +11,7 @@ from orchestrator.asl.document import DocumentError, Json
 from orchestrator.execution.call import Call
 from orchestrator.service import (
     CallIdTaken,
+    Course,
     InvalidCallInput,
     Look,
     MalformedCall,
@@ -20,6 +21,9 @@ from orchestrator.service import (
 from orchestrator.web.calls import CallForm, call_forms, read_input
 from orchestrator.web.refusal import refusal_of
 from orchestrator.web.request import Answer, Ask, Refused, Sent, Shown
+from orchestrator.web.standing import picture, strips
+from orchestrator.web.state_view import state_view
+from orchestrator.web.timeline import timeline
 
 WAIT_SECONDS: Final = 1.0
 """How long a call that is kept is waited for before the page is shown again."""
@@ -61,15 +65,39 @@ class ExecutionPage:
         self._service.stop_execution(address, cause=f"{who}: {reason}")
         return Sent(_page(address), who)
 
+    def retry(self, ask: Ask) -> Answer:
+        """Decide again what could not be decided; who wants that and why is noted."""
+        address = ask.path["address"]
+        who, reason = named(ask)
+        self._service.operations.retry_execution(address, who, reason)
+        return Sent(_page(address), who)
+
+    def effect(self, ask: Ask) -> Answer:
+        """Run an effect again that failed for good; who wants that and why is noted."""
+        address, effect = ask.path["address"], ask.field("effect")
+        who, reason = named(ask)
+        self._service.operations.note(address, who, f"run the effect {effect} again", reason)
+        self._service.run_effect_again(address, effect)
+        return Sent(f"{_page(address)}#effects", who)
+
     # -- within ----------------------------------------------------------------------------------
 
     def _page(self, ask: Ask, mistake: Exception | None = None, call: str = "") -> Answer:
         look = self._service.views.execution(ask.path["address"])
+        course = Course().read(look.events)
+        here = _page(look.address)
+        state = ask.given("state")
         said = next((one for one in look.calls if one.id == ask.given("said")), None)
         values: dict[str, object] = {
             "look": look,
             "run": look.execution,
             "now": look.now,
+            "course": course,
+            "picture": picture(look, here),
+            "strips": strips(look, course),
+            "timeline": timeline(look, course),
+            "state": state_view(look, course, state, ask.given("visit")) if state else None,
+            "page": here,
             "forms": call_forms(look),
             "said": None if said is None else answer_of(said),
             "answers": [answer_of(one) for one in look.calls],

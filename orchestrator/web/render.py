@@ -10,7 +10,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from orchestrator.web import words
 
 HERE: Final = Path(__file__).parent
-PAGES: Final = (("/", "Executions"),)
+PAGES: Final = (
+    ("/", "Executions"),
+    ("/machines", "Machines"),
+    ("/waits", "Waits"),
+    ("/workers", "Workers"),
+    ("/health", "Health"),
+)
 
 
 def environment() -> Environment:

@@ -90,3 +90,23 @@ document.addEventListener("click", (event) => {
   check(area);
   area.focus();
 });
+
+// ---- the editor: what the validator finds while somebody writes; nothing faulty can be saved ----
+
+const editor = document.querySelector("form[data-check]");
+if (editor) {
+  const findings = document.getElementById("findings");
+  const save = document.getElementById("save");
+  let timer = null;
+  let asked = 0;
+  const examine = async () => {
+    const mine = ++asked;
+    const response = await fetch(editor.dataset.check, { method: "POST", body: new URLSearchParams(new FormData(editor)) });
+    if (!response.ok || mine !== asked) return;
+    const found = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("found");
+    findings.replaceChildren(document.importNode(found, true));
+    save.disabled = Boolean(found.querySelector(".notice.bad"));
+  };
+  editor.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(examine, 300); });
+  save.disabled = Boolean(findings.querySelector(".notice.bad"));
+}
