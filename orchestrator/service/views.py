@@ -13,7 +13,6 @@ from orchestrator.asl.machine import Machine
 from orchestrator.drawing import Mark
 from orchestrator.engine import ENGINE_QUEUE, Engine, UnreadableRevision, first_id
 from orchestrator.execution.call import Call
-from orchestrator.execution.compensation import Compensation
 from orchestrator.execution.frame import (
     Execution,
     ExecutionStatus,
@@ -26,6 +25,7 @@ from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.service.activities import ACTIVITY
 from orchestrator.service.calls import Calls, Waits
+from orchestrator.service.compensations import Undoable, compensation_id
 from orchestrator.service.marks import marks
 from orchestrator.service.reasons import MOST_COUNTED, Place, Reason, reason
 from orchestrator.store import (
@@ -55,6 +55,8 @@ MOST_NUMBER: Final = 2**31 - 1
 MOST_WAITING: Final = 5_000
 MOST_RUNNING: Final = 500
 MOST_EFFECTS: Final = 200
+OF_ROOT_UNDOING: Final = "~"
+"""Behind this id come the frames that undo what the root frame has done."""
 MOST_MACHINES: Final = 500
 EVENTS_READ: Final = 1_000
 """Of a longer history the first and the last so many events are read."""
@@ -99,7 +101,7 @@ class Look:
     calls: tuple[Call, ...]
     """Newest first."""
     effects: tuple[Frame, ...]
-    compensations: tuple[Compensation, ...]
+    undoables: tuple[Undoable, ...]
     """What was registered to be undone, in order of doing."""
     marks: Mapping[str, Mark]
     """What has become of each state."""
@@ -261,13 +263,26 @@ class Views:
             reasons=self._reasons(run, frames, forks),
             calls=tuple(store.lists.newest_calls(run.id, MOST_CALLS)),
             effects=tuple(store.effects(run.id)[:MOST_EFFECTS]),
-            compensations=tuple(store.lists.compensations(run.id, MOST_EFFECTS)),
+            undoables=self._undoables(run, frames),
             marks={} if machine is None else marks(machine, run, events, frames),
             trail=tuple(store.records.trail(run.id)),
             events=tuple(events),
             skipped=skipped,
             now=store.now(),
         )
+
+    def _undoables(self, run: Execution, frames: Sequence[Frame]) -> tuple[Undoable, ...]:
+        """What can be undone or has been, with what was met on the way."""
+        undoing = self._store.frames_page(run.id, OF_ROOT_UNDOING, MOST_EFFECTS)
+        notes = {
+            frame.undo.number: frame.undo for frame in (*frames, *undoing) if frame.undo is not None
+        }
+        found = []
+        for one in self._store.compensations(run.id, MOST_EFFECTS):
+            note = notes.get(one.number)
+            error, cause = (None, None) if note is None else (note.error, note.cause)
+            found.append(Undoable(compensation_id(one.number), one, error, cause))
+        return tuple(found)
 
     def _strips(self, run: Execution, forks: Sequence[Fork]) -> dict[str, tuple[Child, ...]]:
         return {

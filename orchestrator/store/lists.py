@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from orchestrator.execution.call import Call
-from orchestrator.execution.compensation import Compensation
 from orchestrator.execution.frame import Fork
-from orchestrator.store import compensation, listing
+from orchestrator.store import listing
 from orchestrator.store.database import Database
 from orchestrator.store.listing import Child, Listed, Page, RunningTask, Sought, Waiting
 from orchestrator.store.values import Revision
@@ -47,10 +46,6 @@ class Lists:
     def before(self, queue: str, ready_at: datetime, limit: int) -> int:
         """Count the tasks of a queue that were ready before a moment, up to a limit."""
         return listing.before(self._database(), queue, ready_at, limit)
-
-    def compensations(self, execution_id: int, limit: int) -> list[Compensation]:
-        """Return what an execution has registered to be undone, in order of doing."""
-        return compensation.of_execution(self._database(), execution_id, limit)
 
     def ageing(self, limit: int) -> list[Waiting]:
         """Return the frames that have waited longest for what no worker does."""

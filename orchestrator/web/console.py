@@ -88,6 +88,7 @@ class Console:
             (f"{one}/stop", execution.stop),
             (f"{one}/retry", execution.retry),
             (f"{one}/effect", execution.effect),
+            (f"{one}/undo", execution.undo),
         ):
             app.add_route(path, self._done(act), methods=["POST"])
         app.add_route("/live", self._watch, methods=["GET"])

@@ -61,8 +61,10 @@ class ExecutionPage:
         """End an execution; who wants that and why is noted."""
         address = ask.path["address"]
         who, reason = named(ask)
-        self._service.operations.note(address, who, "stop", reason)
-        self._service.stop_execution(address, cause=f"{who}: {reason}")
+        abandons = bool(ask.field("abort"))
+        what = "stop without undoing" if abandons else "stop"
+        self._service.operations.note(address, who, what, reason)
+        self._service.stop_execution(address, cause=f"{who}: {reason}", abort=abandons)
         return Sent(_page(address), who)
 
     def retry(self, ask: Ask) -> Answer:
@@ -79,6 +81,16 @@ class ExecutionPage:
         self._service.operations.note(address, who, f"run the effect {effect} again", reason)
         self._service.run_effect_again(address, effect)
         return Sent(f"{_page(address)}#effects", who)
+
+    def undo(self, ask: Ask) -> Answer:
+        """Retry or skip a compensation that is blocked; who wants that and why is noted."""
+        address, chosen = ask.path["address"], ask.field("compensation") or None
+        who, reason = named(ask)
+        if ask.field("act") == "skip":
+            self._service.compensations.skip(address, who, reason, chosen)
+        else:
+            self._service.compensations.retry(address, who, reason, chosen)
+        return Sent(f"{_page(address)}#undoing", who)
 
     # -- within ----------------------------------------------------------------------------------
 

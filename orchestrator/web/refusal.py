@@ -8,6 +8,7 @@ from orchestrator.asl.names import InvalidName
 from orchestrator.service import (
     CallDoesNotExist,
     CallIdTaken,
+    CompensationNotBlocked,
     EffectNotRun,
     ExecutionAlreadyExists,
     ExecutionDoesNotExist,
@@ -36,6 +37,7 @@ _KINDS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (InvalidCallInput, 422, "The input is not as the machine wants it"),
     (InvalidDefinition, 422, "The definition has errors"),
     (CallIdTaken, 409, "The id belongs to another call"),
+    (CompensationNotBlocked, 409, "It is not blocked"),
     (EffectNotRun, 409, "The effect was not run again"),
     (ExecutionAlreadyExists, 409, "The name is taken"),
     (MachineIsDeleting, 409, "The machine is being deleted"),
