@@ -62,7 +62,8 @@ class Leases:
         self._worker = worker
         self._pause_seconds = lease_seconds / RENEWALS_PER_LEASE
         self._outage = outage
-        self._held: dict[tuple[int, str, str], _Held] = {}
+        self._held: set[_Held] = set()
+        """Not by task: one that was lost may be claimed here anew while it still runs here."""
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -71,9 +72,8 @@ class Leases:
     def held(self, claim: Claim) -> Iterator[threading.Event]:
         """Renew a claim while the block runs; the event is set once it is known to be lost."""
         held = _Held(claim, _over_at(claim))
-        key = (claim.execution, claim.frame, claim.token)
         with self._lock:
-            self._held[key] = held
+            self._held.add(held)
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._renew_all, name="orchestrator leases", daemon=True
@@ -83,7 +83,7 @@ class Leases:
             yield held.lost
         finally:
             with self._lock:
-                del self._held[key]
+                self._held.remove(held)
 
     @property
     def running(self) -> int:
@@ -94,7 +94,7 @@ class Leases:
     def given_up(self) -> int:
         """How many of them hang."""
         with self._lock:
-            return sum(held.hangs for held in self._held.values())
+            return sum(held.hangs for held in self._held)
 
     def stop(self) -> None:
         """End the thread."""
@@ -122,7 +122,7 @@ class Leases:
         with self._lock:
             late = [
                 held
-                for held in self._held.values()
+                for held in self._held
                 if not held.hangs and now > held.over_at + self._hung_seconds
             ]
         for held in late:
@@ -139,7 +139,7 @@ class Leases:
     def _renew(self) -> None:
         old_enough = time.monotonic() - self._pause_seconds / 2
         with self._lock:
-            running = [held for held in self._held.values() if held.since <= old_enough]
+            running = [held for held in self._held if held.since <= old_enough]
         if not running:
             return
         asked_at = time.monotonic()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine as DatabaseEngine
-from sqlalchemy import event
+from sqlalchemy import create_engine, event, update
 from structlog.testing import capture_logs
 
 from orchestrator import main
@@ -25,6 +25,7 @@ from orchestrator.handlers import TaskCancelled, TaskContext, TaskError, handler
 from orchestrator.outage import Outage
 from orchestrator.settings import Settings
 from orchestrator.store import StoreUnavailable
+from orchestrator.store.tables import frames
 from tests.workers.deployment import until
 
 
@@ -176,6 +177,32 @@ def test_a_handler_that_outlasts_its_lease_keeps_its_claim(house: House) -> None
     finally:
         house.scheduler.stop()
     assert runs == [1]
+
+
+def test_a_task_that_was_lost_may_run_beside_itself_in_one_process(database_url: str) -> None:
+    house = House(database_url, lease_seconds=30.0)
+    began, goes_on = threading.Event(), threading.Event()
+
+    def stand_still(task: TaskContext) -> int:
+        if task.delivery == 1:
+            began.set()
+            goes_on.wait(20)
+        return task.delivery
+
+    machine = house.serve(stand_still)
+    house.worker.start()
+    with capture_logs() as logs:
+        address = house.start(machine)
+        assert began.wait(20)
+        database = create_engine(database_url)
+        with database.begin() as connection:
+            connection.execute(update(frames).values(lease_until=house.parts.store.now()))
+        database.dispose()
+        house.bell.ring(house.parts.store.lapse(1).given_back)
+        assert house.output(address) == 2
+        goes_on.set()
+        house.close()
+    assert [log["event"] for log in logs if log["log_level"] == "error"] == []
 
 
 def test_tasks_are_found_without_any_bell(database_url: str) -> None:
