@@ -16,10 +16,11 @@ JOBS ?= 4
 help: ## Lists the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
 
-demo: ## Runs an order through a definition, embedded: no server, no broker
+demo: ## Runs an order through a definition, and calls another: no server, no broker
 	@.ci/bootstrap run
 	@$(BIN)/orchestrator run definitions/order-fulfilment.asl.json --input @$(INPUT) || \
 		[ $$? -eq 1 ] # an order that fails is an outcome, too
+	@$(PYTHON_IN_VENV) -m workers.talk
 
 test: ## Runs all tests on servers of their own
 	@.ci/bootstrap dev

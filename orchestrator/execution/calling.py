@@ -21,7 +21,15 @@ from orchestrator.execution.decision import Decision, Missing
 from orchestrator.execution.effect import Planned
 from orchestrator.execution.failure import leave
 from orchestrator.execution.fork import cut_off
-from orchestrator.execution.frame import Frame, FrameStatus, Phase, RestsOn, lineage
+from orchestrator.execution.frame import (
+    Frame,
+    FrameStatus,
+    Phase,
+    RestsOn,
+    is_effect,
+    is_undo,
+    lineage,
+)
 from orchestrator.execution.history import Detail
 from orchestrator.execution.needs import NeedsMore
 from orchestrator.execution.payload import Payload
@@ -138,7 +146,8 @@ def _accepting(asked: list[_Asked]) -> list[_Asked]:
 
 def _is_open(transition: Transition, frame_id: str) -> bool:
     frame = transition.view.frames.get(frame_id)
-    return frame is not None and frame.status is not FrameStatus.ENDED
+    besides = is_effect(frame_id) or is_undo(frame_id)
+    return frame is not None and not besides and frame.status is not FrameStatus.ENDED
 
 
 # ------------------------------------------------------------------------------ who is asked

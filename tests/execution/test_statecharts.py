@@ -186,12 +186,14 @@ def test_what_fails_to_evaluate_in_one_frame_refuses_for_all() -> None:
 
 
 def test_pending_while_another_branch_can_still_reach_an_await_that_could_accept() -> None:
-    one = branch(A=waiting(NO), EA=END)
+    one = branch(A=waiting(NO, OnEnter={"Resource": "celery:open"}), EA=END)
     one["States"]["A"]["After"] = [{"Seconds": 900, "Next": "EA"}]
     two = branch(T=task(Next="B"), B=waiting({**NO, "pay": {"Next": "EB"}}), EB=END)
     world = World(machine(F=parallel(one, two)), served=False).start()
     assert world.call("pay")["verdict"] == "pending"
     assert world.call("ship")["verdict"] == "refused"
+    effect = next(iter(world.effects()))
+    assert world.call("pay", at=effect)["reason"] == "there is no such frame any more"
     world.served = True
     world.wait(1)
     assert world.verdict("c1")["from"] == "B"

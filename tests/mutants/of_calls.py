@@ -208,7 +208,7 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
         AWAIT_STATE,
         "thread.set_timers(tuple(one for one in thread.timers if one is not timer))",
         "thread.set_timers(thread.timers)",
-        TIMERS,
+        AWAIT + "test_several_that_are_due_at_once_fire_by_moment_then_by_place",
     ),
     mutant(
         "a timer that leads away ends the rest",

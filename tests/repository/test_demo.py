@@ -54,6 +54,8 @@ def test_a_clone_shows_two_ways_of_an_order(python: Path, tmp_path: Path) -> Non
     assert "ChargeCard" in paid.stdout
     assert "OrderFulfilled" in paid.stdout
     assert "SUCCEEDED" in paid.stdout
+    assert "refused in Pending: pay first" in paid.stdout
+    assert "accepted: Paid → Shipped" in paid.stdout
 
     declined = _demo(clone, python, "INPUT=definitions/inputs/order-fulfilment/declined.json")
     assert declined.returncode == 0, declined.stdout
