@@ -253,7 +253,6 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
         "        if not _is_behind(transition, thread.id, turn):\n",
         "        if True:\n",
         Seeds(1, 60),
-        quick=True,
     ),
     mutant(
         "the next turn begins when one has ended",

@@ -18,6 +18,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from orchestrator.asl.document import Json
+from orchestrator.engine import StartTasks
 from orchestrator.execution.events import TaskFailed, TaskSucceeded
 from orchestrator.execution.payload import Payload
 from orchestrator.store import Claim, Pauses, migrate
@@ -81,6 +82,50 @@ MACHINES: Final[dict[str, dict[str, Any]]] = {
     "succeeded": _one({"Type": "Succeed"}),
     "failed": _one({"Type": "Fail", "Error": "E", "Cause": "as it should"}),
     "aborted": _one({"Type": "Wait", "Seconds": 86_400, "End": True}),
+    "called": {
+        "Calls": {"go": {}, "later": {}},
+        "StartAt": "S",
+        "States": {
+            "S": {
+                "Type": "Await",
+                "OnEnter": {"Resource": RESOURCE},
+                "OnExit": {"Resource": RESOURCE},
+                "On": {"go": {"Refuse": "not yet"}, "later": {"Postpone": True}},
+                "After": [{"Seconds": 1, "Effect": {"Resource": RESOURCE}}]
+                + [{"Seconds": 2, "Next": "B"}],
+            },
+            "B": {
+                "Type": "Await",
+                "On": {"go": {"Refuse": "not now"}, "later": {"Next": "Over"}},
+                "After": [{"Seconds": 86_400, "Next": "Over"}],
+            },
+            "Over": {"Type": "Succeed"},
+        },
+    },
+    "activity": {
+        "StartAt": "S",
+        "States": {
+            "S": {
+                "Type": "Task",
+                "Resource": "arn:aws:states:us-east-1:000000000000:activity:press",
+                "TimeoutSeconds": 2,
+                "Catch": _SILENT,
+                "End": True,
+            },
+            "Caught": {"Type": "Succeed"},
+        },
+    },
+    "parent": _one(
+        {
+            "Type": "Task",
+            "Resource": "arn:aws:states:::states:startExecution.sync:2",
+            "Parameters": {
+                "StateMachineArn": "arn:aws:states:us-east-1:000000000000:stateMachine:waits",
+                "Name": "child",
+            },
+            "End": True,
+        }
+    ),
 }
 INPUT: Final[list[Json]] = [1, 2, 3, 4, 5]
 CLAIMED: Final = ("claimed", "kept", "again", "heartbeat")
@@ -114,6 +159,19 @@ def fill(pump: Pump) -> None:
     ):
         pump.service.start_execution(name, "one", json.dumps(INPUT))
     pump.service.stop_execution("aborted:one", "Enough")
+    pump.service.activities.create_activity("press")
+    for name in ("called", "activity", "parent"):
+        pump.service.start_execution(name, "one", json.dumps(INPUT))
+    pump.service.call_execution("called:one", "go", "{}", "refused")
+    pump.service.call_execution("called:one", "later", "{}", "kept")
+    starts_of(pump).tick()
+
+
+def starts_of(pump: Pump) -> StartTasks:
+    """Return what a scheduler serves: executions that others start."""
+    starts = StartTasks(pump.store, pump.engine, LOST, pump.limits, pump.store.scope)
+    starts.announce()
+    return starts
 
 
 def _begin(pump: Pump, name: str, **options: Any) -> Claim:
