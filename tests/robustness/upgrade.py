@@ -91,8 +91,10 @@ MACHINES: Final[dict[str, dict[str, Any]]] = {
                 "OnEnter": {"Resource": RESOURCE},
                 "OnExit": {"Resource": RESOURCE},
                 "On": {"go": {"Refuse": "not yet"}, "later": {"Postpone": True}},
-                "After": [{"Seconds": 1, "Effect": {"Resource": RESOURCE}}]
-                + [{"Seconds": 2, "Next": "B"}],
+                "After": [
+                    {"Seconds": 1, "Effect": {"Resource": RESOURCE}},
+                    {"Seconds": 2, "Next": "B"},
+                ],
             },
             "B": {
                 "Type": "Await",
