@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from tests.benchmarks import counting, full, pgbench, w1, w2, w3, w4, w5, w6, w7
+from tests.benchmarks import counting, full, pages, pgbench, w1, w2, w3, w4, w5, w6, w7
 from tests.benchmarks.meter import load
 from tests.benchmarks.peers import NoPeer, Peers, peers
 from tests.benchmarks.report import Figures, results, shown, table
@@ -65,10 +65,11 @@ def rounds(place: Stage, others: Peers | None) -> dict[str, Round]:
         "W6": {("W6", "ours"): partial(w6.run, place)},
         "W7": {("W7", "ours"): w7.figures},
         "full": {("full", "ours"): partial(full.run, place)},
+        "pages": {("pages", "ours"): partial(pages.run, place)},
     }
 
 
-ONCE: Final = ("W4", "W4_await", "full")
+ONCE: Final = ("W4", "W4_await", "full", "pages")
 """What takes minutes, and its figures vary little."""
 
 
@@ -115,7 +116,9 @@ def _chosen(all_rounds: Mapping[str, Round], only: list[str]) -> dict[str, Round
 def main() -> int:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", action="append", default=[], help="W1, W1_single, W2, ..., full")
+    parser.add_argument(
+        "--only", action="append", default=[], help="W1, W1_single, W2, ..., full, pages"
+    )
     parser.add_argument("--peers", action="store_true", help="with Celery and DBOS, in turns")
     parser.add_argument("--json", type=Path, help="write the results to a file")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)

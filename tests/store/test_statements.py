@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 
 from orchestrator.execution.decision import Missing
 from orchestrator.execution.frame import ExecutionStatus, Fork, RestsOn
-from orchestrator.store import Announcement, Committed, Store, WorkerKind
+from orchestrator.store import Announcement, Committed, Sought, Store, WorkerKind
 from tests.store import samples
 from tests.store.statements import recording
 
@@ -140,7 +140,32 @@ def _operations(store: Store, number: int, child: str) -> Iterator[_Operation]:
                 f"list {machine} {status}",
                 lambda m=machine, s=status: store.list_executions(m, s, 50),  # type: ignore[misc]
             )
+    yield from _lists(store)
     yield _Operation("end", lambda: _end(store, key))
+
+
+def _lists(store: Store) -> Iterator[_Operation]:
+    lists, machine, running = store.lists, samples.MACHINE, ExecutionStatus.RUNNING
+    for sought in (
+        Sought(),
+        Sought(machine=machine),
+        Sought(status=running),
+        Sought(machine=machine, status=running, first=40, last=99_000),
+        Sought(machine=machine, status=ExecutionStatus.FAILED),
+        Sought(state="A"),
+        Sought(machine=machine, status=running, state="nowhere", before=90_000),
+        Sought(after=77),
+    ):
+        yield _Operation(f"{sought}", lambda s=sought: lists.executions(s, 50))  # type: ignore[misc]
+    yield _Operation("named", lambda: lists.named([machine], "n77", 50))
+    yield _Operation("versions", lambda: lists.versions([77, 78]))
+    yield _Operation("newest calls", lambda: lists.newest_calls(77, 50))
+    yield _Operation("tallies", lambda: lists.forks(77, 50))
+    yield _Operation("children", lambda: lists.children(77, Fork("", 5, 1, 1), 50))
+    yield _Operation("before", lambda: lists.before(samples.QUEUE, store.now(), 50))
+    yield _Operation("ageing", lambda: lists.ageing(50))
+    yield _Operation("claimed", lambda: lists.claimed(50))
+    yield _Operation("running", lambda: lists.running(machine, 50))
 
 
 def _move(store: Store, key: tuple[int, str]) -> None:

@@ -204,6 +204,56 @@ def test_pages_are_for_everybody_on_every_screen(
             seen.shot(f"{name}-{width}")
 
 
+SAGA: dict[str, Any] = {
+    "QueryLanguage": "JSONata",
+    "StartAt": "Reserve",
+    "States": {
+        "Reserve": {
+            "Type": "Task",
+            "Resource": "celery:inventory.reserve",
+            "Arguments": {"order": "{% $states.input %}", "item": {"sku": "CUP", "quantity": 1}},
+            "Compensate": {
+                "Resource": "celery:inventory.release",
+                "Arguments": {"order": "{% $states.input %}"},
+                "Retry": [{"ErrorEquals": ["States.ALL"], "MaxAttempts": 0}],
+            },
+            "Output": "{% $states.input %}",
+            "Next": "Charge",
+        },
+        "Charge": {
+            "Type": "Task",
+            "Resource": "celery:payments.charge",
+            "Arguments": {"order": "{% $states.input %}", "amount": 5},
+            "End": True,
+        },
+    },
+}
+
+
+def test_a_saga_that_fails_undoes_itself_before_somebodys_eyes(seen: Seen, home: House) -> None:
+    home.client.deploy("saga", json.dumps(SAGA))
+    order = {"order_id": "s", "payment": {"card": "4000-0000-0000-0002"}}
+    slow = {"payments.charge": {"seconds": 1}, "inventory.release": {"seconds": 2}}
+    page = seen.go(f"/executions/{home.client.start('saga', 's', {**order, 'simulate': slow})}")
+    mark(page, "Charge", "failed")
+    expect(page.locator("#head .status")).to_have_text("UNDOING")
+    mark(page, "Reserve", "compensated")
+    expect(page.locator("#head .status")).to_have_text("FAILED")
+    expect(page.locator("#undoing")).to_contain_text("undone")
+    seen.shot("saga-undone")
+    stuck = {"inventory.release": {"fail": 99, "error": "Closed"}}
+    page = seen.go(f"/executions/{home.client.start('saga', 't', {**order, 'simulate': stuck})}")
+    expect(page.locator("#undoing")).to_contain_text("Closed")
+    page.get_by_text("Retry or skip").click()
+    form = page.locator("#undoing form")
+    form.get_by_label("Your name").fill("Ada")
+    form.get_by_label("Reason").fill("the shop is closed for good")
+    seen.shot("saga-blocked")
+    form.get_by_role("button", name="Skip").click()
+    expect(page.locator("#head .status")).to_have_text("FAILED")
+    expect(page.locator("#trail")).to_contain_text("the shop is closed for good")
+
+
 def test_the_editor_says_what_is_wrong_and_saves_only_what_is_valid(seen: Seen) -> None:
     page = seen.go("/machines/new")
     page.get_by_label("Name").fill("written")
