@@ -13,6 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from orchestrator.execution.frame import Frame
 from orchestrator.execution.history import Detail, HistoryEvent
 from orchestrator.execution.payload import Payload
 
@@ -121,6 +122,17 @@ class Course:
             if visit.outcome is Outcome.OPEN and self.ended_at is not None:
                 self._cut(visit)
         return self
+
+    def claimed(self, frames: Iterable[Frame]) -> None:
+        """Note who runs the attempts that have not ended: history tells of them when they end."""
+        workers = {
+            frame.entry: frame.task.claimed_by
+            for frame in frames
+            if frame.task is not None and frame.task.claimed_by is not None
+        }
+        for visit in self.visits if workers else ():
+            if visit.event in workers and visit.attempts:
+                visit.attempts[-1].worker = workers[visit.event]
 
     def last(self, state: str) -> Visit | None:
         """The last visit to a state."""

@@ -150,7 +150,7 @@ class Console:
                 form = await read_form(request, FORM_FACTOR * self._limits.document_bytes)
                 self._guard.check(request, visitor, form.get(TOKEN, ""))
             ask = Ask(
-                path=request.path_params,
+                path=_names(request),
                 query=request.query_params,
                 form=form,
                 url=_here(request),
@@ -238,6 +238,14 @@ class Console:
 def _here(request: Request) -> str:
     query = request.url.query
     return f"{request.url.path}?{query}" if query else request.url.path
+
+
+def _names(request: Request) -> dict[str, str]:
+    """The names in a path; raises Refused for what nothing can be called."""
+    names = dict(request.path_params)
+    if not all(map(str.isprintable, names.values())):
+        raise Refused(404, "Nothing here", "There is no page at this address.")
+    return names
 
 
 def _raise(error: Exception) -> Answer:

@@ -97,6 +97,7 @@ class ExecutionPage:
     def _page(self, ask: Ask, mistake: Exception | None = None, call: str = "") -> Answer:
         look = self._service.views.execution(ask.path["address"])
         course = Course().read(look.events)
+        course.claimed(look.frames)
         here = _page(look.address)
         state = ask.given("state")
         said = next((one for one in look.calls if one.id == ask.given("said")), None)

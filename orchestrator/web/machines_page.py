@@ -109,7 +109,7 @@ class MachinesPage:
 
     def check(self, ask: Ask) -> Answer:
         """Say what the validator finds in a text; nothing is stored."""
-        text = ask.field("definition")
+        text = ask.document("definition")
         findings = self._service.validate_state_machine_definition(text)
         valid = not refused(findings)
         picture = _picture(self._service.views.parse(text)) if valid else None
@@ -117,7 +117,7 @@ class MachinesPage:
 
     def save(self, ask: Ask) -> Answer:
         """Make a text the newest revision of a machine, if it is valid."""
-        name, text = ask.field("name").strip(), ask.field("definition")
+        name, text = ask.field("name").strip(), ask.document("definition")
         new = bool(ask.field("new"))
         try:
             self._service.deploy(name, text)

@@ -39,10 +39,14 @@ class Ask:
 
     def given(self, name: str) -> str:
         """A field of the query without spaces around it; empty if it is not there."""
-        return self.query.get(name, "").strip()
+        return printable(self.query.get(name, "")).strip()
 
     def field(self, name: str) -> str:
-        """A field of the form; empty if it is not there."""
+        """A field of the form on one line; empty if it is not there."""
+        return printable(self.form.get(name, ""))
+
+    def document(self, name: str) -> str:
+        """A field of the form as it is; empty if it is not there."""
         return self.form.get(name, "")
 
 
@@ -65,6 +69,11 @@ class Sent:
 
 
 Answer: TypeAlias = "Shown | Sent"
+
+
+def printable(text: str) -> str:
+    """Return a text without what no line shows, and no database keeps."""
+    return "".join(character for character in text if character.isprintable())
 
 
 async def read_form(request: Request, most_bytes: int) -> dict[str, str]:

@@ -37,7 +37,7 @@ class StartPage:
     def start(self, ask: Ask) -> Answer:
         """Start an execution and go to it; what is wrong is said beside the form."""
         machine, name = ask.field("machine").strip(), ask.field("name").strip()
-        text = ask.field("input")
+        text = ask.document("input")
         try:
             started = self._service.start_execution(machine, name or None, text.strip() or "{}")
         except _MISTAKES as mistake:

@@ -95,11 +95,12 @@ def _bars(scale: _Scale, visit: Visit, ends: datetime) -> Iterator[Bar]:
         yield scale.bar(visit.entered_at, left, f"plain {visit.outcome.value}", f"took {took}")
     for number, attempt in enumerate(visit.attempts, 1):
         ended = attempt.ended_at or left
-        begun = attempt.begun_at or (attempt.wanted_at if attempt.ended_at else ended)
+        runs = attempt.ended_at is not None or attempt.worker is not None
+        begun = attempt.begun_at or (attempt.wanted_at if runs else ended)
         queued = words.between(attempt.wanted_at, begun)
         if (begun - attempt.wanted_at).total_seconds() > 0:
             yield scale.bar(attempt.wanted_at, begun, "queue", f"in the queue {queued}")
-        if attempt.begun_at is not None or attempt.ended_at is not None:
+        if attempt.begun_at is not None or runs:
             worker = f" on {attempt.worker}" if attempt.worker else ""
             said = f": {attempt.error}" if attempt.error else ""
             text = (

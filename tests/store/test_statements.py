@@ -214,6 +214,10 @@ def _fill(store: Store, execute: Callable[[str], object], numbers: str) -> tuple
             f"INSERT INTO {table} ({', '.join(names)}) SELECT {picked} "  # noqa: S608
             f"FROM (SELECT * FROM {table}) t, {numbers} {condition}"
         )
+    execute(
+        "INSERT INTO calls (execution, call_id, number, arrived_at, call, digest, verdict, input) "
+        "SELECT id, 'k', 1, started_at, 'go', 'd', 'accepted', '{}' FROM executions"
+    )
     # One in ten is claimed, one in ten waits for a worker, and all are not ready at once.
     execute(
         "UPDATE frames SET claimed_by = 'w' || (execution % 7), lease_until = timeout_at, "

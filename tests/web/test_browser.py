@@ -11,11 +11,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.calls.house import House
-from tests.web.browser import DESK, PHONE, Scheme, Seen, looking
+from tests.web.browser import DESK, PATIENCE_MS, PHONE, Scheme, Seen, looking
 from tests.web.payloads import PAYLOADS
 from tests.web.visitor import Visitor
 
 SOON_SECONDS = 1.0
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture
@@ -233,7 +234,7 @@ SAGA: dict[str, Any] = {
 def test_a_saga_that_fails_undoes_itself_before_somebodys_eyes(seen: Seen, home: House) -> None:
     home.client.deploy("saga", json.dumps(SAGA))
     order = {"order_id": "s", "payment": {"card": "4000-0000-0000-0002"}}
-    slow = {"payments.charge": {"seconds": 1}, "inventory.release": {"seconds": 2}}
+    slow = {"payments.charge": {"seconds": 1}, "inventory.release": {"seconds": 5}}
     page = seen.go(f"/executions/{home.client.start('saga', 's', {**order, 'simulate': slow})}")
     mark(page, "Charge", "failed")
     expect(page.locator("#head .status")).to_have_text("UNDOING")

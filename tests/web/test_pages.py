@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
+from orchestrator import main
 from tests.calls.house import House
 from tests.web.visitor import Visitor, said, text
 
@@ -162,6 +166,25 @@ def test_a_foreign_host_sees_and_changes_nothing(visitor: Visitor) -> None:
     visitor.read("/executions/order:far", 404)
 
 
+def test_names_that_are_set_are_answered_and_elsewhere_than_on_loopback_any(home: House) -> None:
+    parts = home.parts.parts
+    named = replace(parts, settings=parts.settings.model_copy(update={"hosts": "a.example, b"}))
+
+    def status(app: FastAPI, host: str) -> int:
+        async def asked() -> int:
+            transport = httpx.ASGITransport(app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+                return (await client.get("/static/icon.svg", headers={"Host": host})).status_code
+
+        return asyncio.run(asked())
+
+    for app in (main.application(named), main.application(named, "0.0.0.0")):  # noqa: S104
+        assert status(app, "a.example:80") == status(app, "b") == status(app, "localhost") == 200
+        assert status(app, "c.example") == 421
+    assert status(main.application(parts, "::1"), "c.example") == 421
+    assert status(main.application(parts, "0.0.0.0"), "c.example") == 200  # noqa: S104
+
+
 def test_pages_forbid_foreign_code_and_have_none_of_their_own(
     home: House, visitor: Visitor
 ) -> None:
@@ -179,6 +202,14 @@ def test_pages_forbid_foreign_code_and_have_none_of_their_own(
 
 
 def test_what_is_not_there_says_so(visitor: Visitor) -> None:
-    for path in ("/nowhere", "/executions/order:nobody", "/executions/x", "/executions/%00"):
+    names = ("order:nobody", "x", "%00", "a%0Ab", "%ED%A0%80", "x" * 3_000)
+    pages = [f"/{kind}/{name}" for kind in ("executions", "machines") for name in names]
+    for path in ("/nowhere", *pages):
         visitor.read(path, 404)
     assert visitor.http.get("/static/..%2Fconsole.py").status_code == 404
+    for odd in ("%00", "%ED%A0%80", "99999999999999999999999", "-1", "%F0%9F%98%80"):
+        for name in ("name", "machine", "state", "before", "after", "since", "status"):
+            visitor.read(f"/?{name}={odd}")
+        visitor.read(f"/waits?state={odd}&machine={odd}")
+        visitor.read(f"/executions/order:nobody/history?after={odd}", 404)
+    assert visitor.send("/start", machine="\0", name="\0").status_code == 404
