@@ -207,7 +207,7 @@ class Operations:
             input=self._store.read_input(run.id),
             output=self._store.output(run.id),
             history=self._history(run.id),
-            frames=self._store.frames(run.id),
+            frames=[*self._store.frames(run.id), *self._store.effects(run.id)],
         )
         return verify.verify(parsed.machine, record)
 

@@ -38,6 +38,7 @@ class Record:
     output: Payload | None
     history: Sequence[HistoryEvent]
     frames: Sequence[Frame]
+    """Those of the tree, and all effects."""
 
 
 def verify(machine: Machine, record: Record) -> tuple[Contradiction, ...]:
@@ -55,6 +56,21 @@ def _contradictions(machine: Machine, record: Record) -> Iterator[Contradiction]
             yield Contradiction(event.id, f"{event.type}: {wrong}")
     yield from _ends(reading, record)
     yield from _rests(reading, record)
+    yield from _effects(record)
+
+
+def _effects(record: Record) -> Iterator[Contradiction]:
+    """Compare what was wanted of workers besides with what is on record of it."""
+    wanted = {event.id for event in record.history if event.type == "EffectScheduled"}
+    there = {
+        int(frame.id.rpartition("!")[2])
+        for frame in record.frames
+        if frame.kind is FrameKind.EFFECT
+    }
+    for number in sorted(wanted - there):
+        yield Contradiction(number, "the effect is wanted, and there is no frame of it")
+    for number in sorted(there - wanted):
+        yield Contradiction(None, f"there is an effect of event {number}, which wants none")
 
 
 def _ids_and_times(history: Sequence[HistoryEvent]) -> Iterator[Contradiction]:

@@ -149,7 +149,8 @@ def _together(
         def ask(method: str, path: str, body: str, status: int) -> None:
             begun = time.perf_counter()
             key = f"{id(took)}-{next(keys)}"
-            connection.request(method, path, body, {"Idempotency-Key": key})
+            headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
+            connection.request(method, path, body, headers)
             response = connection.getresponse()
             said = response.read()
             took.append(time.perf_counter() - begun)

@@ -247,3 +247,54 @@ def test_frames_that_rest_elsewhere_contradict_the_history() -> None:
     ):
         found = verify(world.machine, replace(record, frames=frames))
         assert any(words in one.text for one in found), found
+
+
+CALLED: Json = {
+    "Calls": {"go": {}},
+    "StartAt": "Hold",
+    "States": {
+        "Hold": {
+            "Type": "Await",
+            "OnEnter": {"Resource": "celery:open"},
+            "On": {"go": {"Next": "Rest"}},
+            "After": [{"Seconds": 5, "Effect": {"Resource": "celery:remind"}}],
+        },
+        "Rest": {"Type": "Wait", "Seconds": 1, "Next": "Done"},
+        "Done": {"Type": "Succeed"},
+    },
+}
+OF_CALLS: dict[str, tuple[Damage, str]] = {
+    "a state is left without a call": (
+        lambda h: _remove(h, "CallAccepted"),
+        "neither a call nor a timer has led away",
+    ),
+    "a call where nothing waits": (
+        lambda h: _change(h, "WaitStateEntered", type="CallAccepted", details={"name": "Rest"}),
+        "CallAccepted",
+    ),
+    "a timer of a state that has none": (
+        lambda h: _change(h, "TimerFired", details={"name": "Rest", "timer": 0}),
+        "TimerFired",
+    ),
+    "an effect that nobody wanted": (
+        lambda h: _change(h, "EffectScheduled", type="TimerFired", details={"name": "Hold"}),
+        "which wants none",
+    ),
+    "an effect that is not there": (
+        lambda h: _change(h, "TimerFired", type="EffectScheduled"),
+        "there is no frame of it",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_CALLS)
+def test_a_history_of_calls_that_was_changed_contradicts_the_definition(name: str) -> None:
+    world = World(CALLED).start()
+    world.wait(6)
+    world.call("go")
+    world.finish()
+    assert verify(world.machine, record_of(world)) == ()
+    damage, words = OF_CALLS[name]
+    damage(world.history)
+    found = verify(world.machine, record_of(world))
+    assert any(words in one.text for one in found), found
