@@ -11,13 +11,24 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from orchestrator.execution.frame import ExecutionStatus, Fork, FrameStatus, RestsOn, parent_id
+from orchestrator.execution.frame import (
+    ExecutionStatus,
+    Fork,
+    FrameStatus,
+    RestsOn,
+    is_undo,
+    parent_id,
+    undone_by,
+)
 from orchestrator.store import Checkup, FrameSummary, WaitingResource, WorkerKind, WorkerRow
 
 FAR: Final = timedelta(days=365 * 100)
 """A moment that is further away wakes nobody."""
 NO_LEASE: Final = "activity:"
 """What resources begin with whose workers poll, and hold no lease."""
+
+_ALIVE: Final = (FrameStatus.RESTING, FrameStatus.FAILED)
+"""A child goes on, or an operator lets it."""
 
 _ENDS: Final = {
     "ExecutionSucceeded": "SUCCEEDED",
@@ -110,10 +121,13 @@ def _calls(record: Checkup) -> Iterator[str]:
 
 def _tree(record: Checkup) -> Iterator[str]:
     frames = {frame.id: frame for frame in record.frames}
-    if record.frames and len(record.frames) != record.execution.frames:
-        yield f"its row counts {record.execution.frames} frames, there are {len(record.frames)}"
+    tree = [frame for frame in record.frames if _is_of_the_tree(frame)]
+    if record.frames and len(tree) != record.execution.frames:
+        yield f"its row counts {record.execution.frames} frames, there are {len(tree)}"
     for frame in record.frames:
-        if frame.id and parent_id(frame.id) not in frames:
+        if frame.status == FrameStatus.CANCELLED or not frame.id:
+            continue
+        if _above(frame.id) not in frames:
             yield f"frame {frame.id} has no parent"
     forks = {(fork.frame, fork.entry): fork for fork in record.forks}
     children = _children(record.frames)
@@ -125,10 +139,27 @@ def _tree(record: Checkup) -> Iterator[str]:
             yield from _tally(fork, children.get(place, []))
 
 
+def _is_of_the_tree(frame: FrameSummary) -> bool:
+    """Tell whether a frame does something: it was not cancelled, and undoes nothing."""
+    return not frame.id or (frame.status != FrameStatus.CANCELLED and not is_undo(frame.id))
+
+
+def _is_of_a_fork(frame: FrameSummary) -> bool:
+    return frame.status != FrameStatus.CANCELLED and _above(frame.id) == parent_id(frame.id)
+
+
+def _above(frame_id: str) -> str:
+    """Return the id of the frame that rests on another."""
+    owner = undone_by(frame_id)
+    if is_undo(frame_id) and "/" not in frame_id[len(owner) :]:
+        return owner
+    return parent_id(frame_id)
+
+
 def _children(frames: Sequence[FrameSummary]) -> dict[tuple[str, int], list[FrameSummary]]:
     found: dict[tuple[str, int], list[FrameSummary]] = {}
     for frame in frames:
-        if frame.id:
+        if frame.id and _is_of_a_fork(frame):
             fork = int(frame.id.rsplit("/", 1)[1].split(".")[0])
             found.setdefault((parent_id(frame.id), fork), []).append(frame)
     return found
@@ -154,15 +185,16 @@ def _sleepers(record: Checkup, now: datetime) -> Iterator[str]:
         yield "it has no root frame"
     forks = {(fork.frame, fork.entry) for fork in record.forks}
     alive = {
-        place: any(child.status == FrameStatus.RESTING for child in children)
+        place: any(child.status in _ALIVE for child in children)
         for place, children in _children(record.frames).items()
     }
+    undone = {undone_by(frame.id) for frame in record.frames if is_undo(frame.id)}
     for frame in record.frames:
         if frame.status == FrameStatus.RESTING and (frame.id, frame.entry) not in record.kept:
-            why = _asleep(frame, now, forks, alive)
+            why = _asleep(frame, now, forks, alive, undone)
             if why is not None:
                 yield f"frame {frame.id or '(root)'} in {frame.state!r}: {why}"
-        elif not frame.id and frame.status != FrameStatus.RESTING:
+        elif not frame.id and frame.status not in (FrameStatus.RESTING, FrameStatus.CANCELLED):
             yield f"its root frame is {frame.status}"
 
 
@@ -187,6 +219,7 @@ def _asleep(
     now: datetime,
     forks: set[tuple[str, int]],
     alive: dict[tuple[str, int], bool],
+    undone: set[str],
 ) -> str | None:
     """Why nothing will wake a frame that rests; None: something will."""
     wakes = frame.wake_at is not None and frame.wake_at < now + FAR
@@ -199,6 +232,8 @@ def _asleep(
             return "its timers have no moment"
         case RestsOn.TASK.value if not wakes:
             return _unclaimable(frame, now)
+        case RestsOn.UNDOING.value if not is_undo(frame.id) and frame.id not in undone:
+            return "nothing undoes what it waits for"
         case RestsOn.CHILDREN.value if frame.fork is None:
             return "it waits for the children of no fork"
         case RestsOn.CHILDREN.value if (frame.id, frame.fork or 0) not in forks:

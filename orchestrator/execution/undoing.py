@@ -120,8 +120,8 @@ def _schedule(transition: Transition, undo: Thread, found: Compensation) -> None
         "name": found.state,
         "resourceType": terms.resource_type,
         "resource": terms.resource_action,
-        "parameters": found.arguments,
         "undoes": found.event,
+        "parameters": found.arguments,
     }
     undo.entry = undo.last_event = transition.record(
         "CompensationScheduled", undo.last_event, details
@@ -316,6 +316,7 @@ def _named(transition: Transition, undo: Thread) -> dict[str, Detail]:
         "name": undo.state or "",
         "resourceType": terms.resource_type,
         "resource": terms.resource_action,
+        "undoes": _note(undo).event,
     }
 
 

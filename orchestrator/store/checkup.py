@@ -82,7 +82,7 @@ def _frames_of(dialect: str, which: Literal["tree", "effects"] = "tree") -> Sele
             "resource",
         )
     ]
-    in_the_tree = frames.c.kind.in_([FrameKind.ROOT.value, FrameKind.CHILD.value])
+    in_the_tree = frames.c.kind != FrameKind.EFFECT.value
     return select(*columns, frames.c.timers.is_not(None)).where(
         one_of(dialect, frames.c.execution, _ids, INTEGER),
         in_the_tree if which == "tree" else UNENDED,

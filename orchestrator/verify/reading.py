@@ -12,6 +12,7 @@ from orchestrator.execution.history import Detail, HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.verify.legal import following, may_end, may_retry, start_of, state_of
 from orchestrator.verify.thread import Attempt, Fork, Thread
+from orchestrator.verify.undoing import PREFIX, Undoing
 
 ENDS: Final = {
     "ExecutionSucceeded": "SUCCEEDED",
@@ -62,6 +63,7 @@ class Reading:
         self._forks: dict[int, Fork] = {}
         self._entered_after: dict[tuple[int, str], Thread] = {}
         self.end: HistoryEvent | None = None
+        self._undoing = Undoing(machine)
 
     def take(self, event: HistoryEvent) -> None:
         """Read the next event; raises Wrong."""
@@ -70,6 +72,11 @@ class Reading:
         if event.previous_id >= event.id or event.previous_id not in self._owner:
             raise Wrong(f"there is no event {event.previous_id} before it")
         self._types[event.id] = event.type
+        if event.type.startswith(PREFIX):
+            self._owner[event.id] = self.root  # what undoes is no part of the tree
+            if (wrong := self._undoing.take(event)) is not None:
+                raise Wrong(wrong)
+            return
         self._owner[event.id] = self._owner[event.previous_id]  # even if it is wrong
         thread = self._read(event)
         if thread.gone:
@@ -133,6 +140,7 @@ class Reading:
         if thread.left and not _equal(event.details.get("input"), thread.output):
             raise Wrong(f"the input of {name!r} is not the output of the state before")
         self._entered_after[event.previous_id, name] = thread
+        self._undoing.entered(event)
         thread.state, thread.entry = state, event.id
         thread.attempt, thread.failed, thread.left, thread.fork = Attempt.NONE, False, False, None
         thread.called = False

@@ -8,7 +8,14 @@ from itertools import islice, pairwise
 from typing import Final
 
 from orchestrator.asl.machine import Machine
-from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, FrameKind, FrameStatus
+from orchestrator.execution.frame import (
+    Execution,
+    ExecutionStatus,
+    Frame,
+    FrameKind,
+    FrameStatus,
+    Phase,
+)
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.verify.reading import ENDS, Reading, Wrong, standing
@@ -124,6 +131,8 @@ def _rests(reading: Reading, record: Record) -> Iterator[Contradiction]:
         if frames:
             yield Contradiction(None, "the execution has ended, and frames of it rest")
         return
+    if record.execution.phase is Phase.UNDOING:
+        return  # its frames have been let go, but for those that undo
     stand = {one.entry: one for one in standing(reading.threads)}
     for entry, thread in stand.items():
         if entry in frames or _ended_in(entry, record.frames) or _was_cancelled(thread, frames):

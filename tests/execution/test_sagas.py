@@ -54,6 +54,7 @@ def chain(*names: str, last: str | None = None, **fields: Any) -> dict[str, Any]
 
 def done(world: World) -> list[str]:
     """Return what the handlers were asked to do, by the names of their resources."""
+    world.verify()
     return [call.resource.removeprefix("celery:") for call in world.calls]
 
 
