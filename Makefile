@@ -39,6 +39,7 @@ proof: ## The long proofs: races, kills, faults, seeds, mutants, large Maps, lon
 	$(PYTHON_IN_VENV) -m tests.chaos.matrix
 	$(PYTHON_IN_VENV) -m tests.chaos.faults
 	$(PYTHON_IN_VENV) -m tests.chaos.embedded
+	$(PYTHON_IN_VENV) -m tests.sagas.kills
 	$(PYTHON_IN_VENV) -m tests.acceptance.kills --orders 100 --kills 30
 	$(PYTHON_IN_VENV) -m tests.store.deadlocks --seconds 30
 	$(PYTHON_IN_VENV) -m tests.engine.test_large_maps 100 10000

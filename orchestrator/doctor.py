@@ -206,7 +206,7 @@ def _effects(record: Checkup, now: datetime) -> Iterator[str]:
         first[owner] = min(effect.entry, first.get(owner, effect.entry))
     for effect in record.effects:
         if effect.status == FrameStatus.RESTING:
-            why = _asleep(effect, now, set(), {})
+            why = _asleep(effect, now, set(), {}, set())
         else:
             its_turn = effect.entry == first[effect.id.partition("!")[0]]
             why = "its turn has come, and it does not run" if its_turn else None

@@ -33,6 +33,9 @@ def undo(step: str, done: Json, trouble: Json, task: TaskContext) -> Json:
     """Undo a step once per key."""
     ledger().note_run(task)
     _wait(f"undo {step}", trouble)
+    hiccup = trouble.get("hiccup") if isinstance(trouble, dict) else None
+    if isinstance(hiccup, list) and f"undo {step}" in hiccup and task.attempt == 1:
+        raise TaskError("Hiccup", f"{step} cannot be undone yet")
     if _fails(f"undo {step}", trouble):
         raise TaskError("Stuck", f"{step} cannot be undone")
     undoes = None if task.undoes is None else task.undoes.key
