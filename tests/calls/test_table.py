@@ -164,6 +164,33 @@ def rows(home: House, execution: int) -> list[object]:
         ]
 
 
+def on_the_wire(home: House, action: str, arn: str) -> bytes:
+    """What AWS's door answers about an execution."""
+    response = httpx.post(
+        home.url,
+        headers={
+            "Content-Type": "application/x-amz-json-1.0",
+            "X-Amz-Target": f"AWSStepFunctions.{action}",
+        },
+        content=json.dumps({"executionArn": arn}),
+    )
+    assert response.status_code == 200, response.text
+    return response.content
+
+
+def test_the_wire_of_aws_carries_id_type_and_time_of_what_it_does_not_know(home: House) -> None:
+    address = order_in(home, "Cancelled", "wire")
+    arn = home.parts.service.describe_execution(address).arn
+    events = json.loads(on_the_wire(home, "GetExecutionHistory", arn))["events"]
+    ours = [one for one in events if one["type"].startswith(("Await", "Call"))]
+    assert [one["type"] for one in ours] == [
+        "AwaitStateEntered",
+        "CallAccepted",
+        "AwaitStateExited",
+    ]
+    assert {name for one in ours for name in one} == {"id", "previousEventId", "timestamp", "type"}
+
+
 def test_a_refusal_changes_nothing_that_can_be_seen(home: House) -> None:
     address = order_in(home, "OnHold", "unchanged")
     base = f"{home.url}/v1/executions/{address}"
@@ -171,16 +198,8 @@ def test_a_refusal_changes_nothing_that_can_be_seen(home: House) -> None:
 
     def seen() -> list[object]:
         pages = [httpx.get(f"{base}{path}").content for path in ("", "/waits", "/history")]
-        described = httpx.post(
-            home.url,
-            headers={
-                "Content-Type": "application/x-amz-json-1.0",
-                "X-Amz-Target": "AWSStepFunctions.DescribeExecution",
-            },
-            content=json.dumps({"executionArn": found.arn}),
-        )
-        assert described.status_code == 200, described.text
-        return [*pages, described.content, *rows(home, found.execution.id)]
+        described = on_the_wire(home, "DescribeExecution", found.arn)
+        return [*pages, described, *rows(home, found.execution.id)]
 
     service = home.parts.service
     eventually(lambda: all(one.status == "ended" for one in service.execution_effects(address)))
@@ -221,6 +240,13 @@ def test_a_call_made_while_the_task_runs_is_kept_and_hears_later(home: House) ->
     assert home.client.call(address, "pay").to == "ScreenForFraud"
     pending = home.client.call(address, "pay", {"cleared": True}, call_id="early")
     assert pending.verdict == "pending"
+    early = httpx.post(
+        f"{home.url}/v1/executions/{address}/calls/pay",
+        json={"cleared": True},
+        headers={"Idempotency-Key": "early"},
+    )
+    said = {"verdict": "pending", "call": "pay", "callId": "early"}
+    assert (early.status_code, early.json()) == (202, said)
     assert home.client.get(address)["keptCalls"] == 1
     assert home.client.call(address, "ship", wait_seconds=20).to == "Shipped"
     assert home.client.call(address, "pay", {"cleared": True}, call_id="early").origin == "OnHold"
@@ -237,7 +263,8 @@ def test_a_call_made_while_the_task_runs_is_kept_and_hears_later(home: House) ->
         ("bad/calls/pay", "", 200, None),
         ("bad/calls/pay", '{"amount": "much"}', 422, "/amount"),
         ("bad/calls/pay", "[]", 422, ""),
-        ("nobody/calls/pay", "{}", 404, None),
+        ("nobody/calls/sing", "[]", 404, None),
+        ("bad/calls/sing", "[]", 400, None),
         ("bad/calls/pay?wait=61", "{}", 400, None),
         ("bad/calls/pay?wait=x", "{}", 400, None),
         ("bad/calls/pay?at=there", "{}", 400, None),

@@ -537,12 +537,13 @@ def test_an_effect_of_a_self_transition_is_closed_before_it_is_opened_again() ->
     assert effects_of(world) == ["open", "close", "open"]
 
 
-def test_an_effect_has_time_limits_of_its_own() -> None:
+@pytest.mark.parametrize("limit", ["TimeoutSeconds", "HeartbeatSeconds"])
+def test_an_effect_has_time_limits_of_its_own(limit: str) -> None:
     from tests.execution.harness import Hung
 
     retry = [{"ErrorEquals": ["States.Timeout"], "MaxAttempts": 1}]
     definition = reviewed()
-    definition["States"]["A"]["OnEnter"] |= {"TimeoutSeconds": 5, "Retry": retry}
+    definition["States"]["A"]["OnEnter"] |= {limit: 5, "Retry": retry}
     world = World(definition, handler=lambda _: Hung()).start()
     world.wait(60)
     opened = next(iter(world.effects().values()))

@@ -57,6 +57,26 @@ def test_the_inner_reaction_wins_over_the_outer() -> None:
     assert world.call("pay")["reason"] == "inner"
 
 
+@pytest.mark.parametrize(
+    ("own", "around", "outermost", "reason"),
+    [
+        ({"pay": {"Refuse": "own"}, "*": {"Refuse": "*"}}, {}, {}, "own"),
+        ({"*": {"Refuse": "own *"}}, {"pay": {"Refuse": "around"}}, {}, "own *"),
+        ({}, {"pay": {"Refuse": "around"}, "*": {"Refuse": "*"}}, {}, "around"),
+        ({}, {"*": {"Refuse": "around *"}}, {"pay": {"Refuse": "machine"}}, "around *"),
+        ({}, {}, {"*": {"Refuse": "machine *"}}, "machine *"),
+    ],
+)
+def test_the_own_name_comes_first_then_the_own_rest_then_what_is_around(
+    own: Any, around: Any, outermost: Any, reason: str
+) -> None:
+    others = {"ship": {"Refuse": "no"}, "cancel": {"Next": "E"}}
+    inner = branch(A=waiting({**others, **own}), E=END)
+    fork = parallel(inner, on=around or None)
+    world = World(machine(outermost or None, F=fork)).start()
+    assert world.call("pay")["reason"] == reason
+
+
 @pytest.mark.parametrize("level", ["Parallel", "machine"])
 def test_an_inherited_reaction_leaves_the_fork_and_ends_all_its_branches(level: str) -> None:
     cancel = {"cancel": {"Next": "After"}}
