@@ -19,7 +19,7 @@ from tests.benchmarks.stage import ROOT, Stage
 from tests.servers import libpq_url
 
 TURN_SECONDS: Final = 300.0
-DBOS_NEEDS: Final = ("dbos", "psycopg[binary]")
+DBOS_NEEDS: Final = ("dbos", "psycopg[binary]", "redis")
 
 
 Report: TypeAlias = "dict[str, Any]"
