@@ -120,7 +120,8 @@ def _dbos_python() -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "durable-orchestrator" / "dbos"
     python = folder / "bin" / "python"
-    if not (folder / "made").exists():
+    made, needs = folder / "made", " ".join(DBOS_NEEDS)
+    if not made.exists() or made.read_text() != needs:
         venv.create(folder, with_pip=True, clear=True)
         done = subprocess.run(
             [python, "-m", "pip", "install", "--quiet", *DBOS_NEEDS],
@@ -130,7 +131,7 @@ def _dbos_python() -> Path:
         )
         if done.returncode != 0:
             raise NoPeer(f"DBOS cannot be installed: {done.stderr.strip()[-500:]}")
-        (folder / "made").touch()
+        made.write_text(needs)
     return python
 
 
