@@ -4,10 +4,24 @@ Importing the package registers the handlers; `workers.app` is the application. 
 what it does in the ledger and acts once per key, however often it is called.
 """
 
-from workers import fraud, inventory, notifications, payments, reviews, shipping, warehouse
+from workers import (
+    cars,
+    flights,
+    fraud,
+    hotels,
+    inventory,
+    notifications,
+    payments,
+    reviews,
+    shipping,
+    warehouse,
+)
 
 __all__ = [
+    "cars",
+    "flights",
     "fraud",
+    "hotels",
     "inventory",
     "notifications",
     "payments",

@@ -16,10 +16,6 @@ class OutOfStock(Exception):
     """There is none left."""
 
 
-class OrderReleased(Exception):
-    """The order has given its items back: nothing is put aside for it any more."""
-
-
 @handler("inventory.reserve")
 def reserve(order: Order, item: Order, task: TaskContext) -> Json:
     """Put one item aside, once per key; raises OutOfStock."""
@@ -27,14 +23,12 @@ def reserve(order: Order, item: Order, task: TaskContext) -> Json:
     sku, quantity = text(item, "sku"), amount(item, "quantity")
     if sku.startswith(GONE):
         raise OutOfStock(f"{sku} is out of stock")
-    if ledger().done(task, "inventory.release"):
-        raise OrderReleased(f"the order released its items before {sku} was reserved")
     return ledger().effect(task, {"sku": sku, "quantity": quantity})
 
 
 @handler("inventory.release")
-def release(order: Order, task: TaskContext) -> Json:
-    """Put back everything that was put aside for this order, which may be nothing."""
+def release(order: Order, item: Order, task: TaskContext) -> Json:
+    """Put one item back, if it was put aside: it undoes one run of inventory.reserve."""
     begin(order, task)
-    reserved = ledger().done(task, "inventory.reserve")
-    return ledger().effect(task, {"released": reserved})
+    reserved = ledger().undo(task)
+    return ledger().effect(task, {"sku": text(item, "sku"), "released": reserved})

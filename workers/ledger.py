@@ -32,6 +32,9 @@ OUTAGE_SECONDS: Final = 30
 """How long a handler waits for a ledger that is away."""
 AGAIN_SECONDS: Final = 0.2
 
+UNDONE: Final = "undone"
+"""In the place of the handler: what holds this key was undone before it could be done."""
+
 T = TypeVar("T")
 
 _tables = sa.MetaData()
@@ -81,6 +84,10 @@ class Effect:
     what: Json
 
 
+class TooLate(Exception):
+    """What a task was to do has been undone already, while nobody knew whether it was done."""
+
+
 class Ledger:
     """Two tables in a database of any kind the engine knows."""
 
@@ -102,24 +109,40 @@ class Ledger:
         self._done(lambda connection: connection.execute(row))
 
     def effect(self, task: TaskContext, what: Json) -> Json:
-        """Do something once per key: what was done, now or by an earlier delivery of the task."""
+        """Do something once per key: what was done, now or by an earlier delivery of the task.
+
+        Raises TooLate if it has been undone under this key.
+        """
+        handler, kept = self._once(task, task.key, task.function_name, what)
+        if handler == UNDONE:
+            raise TooLate(f"{task.function_name} was undone before it was done")
+        return kept
+
+    def undo(self, task: TaskContext) -> Json:
+        """What the task did that this compensation undoes; null: nothing, and it never will.
+
+        To undo what may have happened is to keep it from happening later, too: the key is taken.
+        """
+        if task.undoes is None:
+            return None
+        _, kept = self._once(task, task.undoes.key, UNDONE, None)
+        return kept
+
+    def _once(self, task: TaskContext, key: str, handler: str, what: Json) -> tuple[str, Json]:
+        """Write an effect unless there is one of its key; the one that is there then."""
         insert = postgresql.insert if self._engine.dialect.name == "postgresql" else sqlite.insert
         row = insert(_effects).values(
-            at=_now(),
-            execution=_address(task),
-            handler=task.function_name,
-            key=task.key,
-            what=json.dumps(what),
+            at=_now(), execution=_address(task), handler=handler, key=key, what=json.dumps(what)
         )
-        done = sa.select(_effects.c.what).where(_effects.c.key == task.key)
+        there = sa.select(_effects.c.handler, _effects.c.what).where(_effects.c.key == key)
 
-        def once(connection: sa.Connection) -> str:
+        def once(connection: sa.Connection) -> tuple[str, str]:
             connection.execute(row.on_conflict_do_nothing(index_elements=["key"]))
-            text: str = connection.execute(done).scalar_one()
-            return text
+            found = connection.execute(there).one()
+            return found.handler, found.what
 
-        kept: Json = json.loads(self._done(once))
-        return kept
+        by, text = self._done(once)
+        return by, json.loads(text)
 
     def done(self, task: TaskContext, handler: str) -> list[Json]:
         """What another handler has done for the same execution."""
@@ -136,9 +159,11 @@ class Ledger:
 
     def effects(self, execution: str | None = None) -> list[Effect]:
         """All effects, or those of one execution, in their order."""
-        query = sa.select(
-            _effects.c.execution, _effects.c.handler, _effects.c.key, _effects.c.what
-        ).order_by(_effects.c.id)
+        query = (
+            sa.select(_effects.c.execution, _effects.c.handler, _effects.c.key, _effects.c.what)
+            .where(_effects.c.handler != UNDONE)
+            .order_by(_effects.c.id)
+        )
         if execution is not None:
             query = query.where(_effects.c.execution == execution)
         return [

@@ -12,6 +12,7 @@ The optional field `simulate` adds trouble, by the name of a handler:
 - `{"fail": N}`: its first N attempts fail; `"error"` names the failure (ServiceUnavailable);
 - `{"hang": SECONDS}`: it does not answer for so long, nor send heartbeats;
 - `{"seconds": SECONDS}`: it takes so long, with heartbeats;
+- `{"mute": SECONDS}`: payments.charge has done its work and does not answer for so long;
 - `{"decline": true}`: the answer of payments.charge and reviews.screen is no.
 """
 
@@ -83,6 +84,11 @@ def begin(order: Order, task: TaskContext) -> None:
             error if isinstance(error, str) else "ServiceUnavailable",
             f"{task.function_name} is out of order (attempt {task.attempt})",
         )
+
+
+def end(order: Order, task: TaskContext) -> None:
+    """Go through the trouble of a handler that has done its work."""
+    _wait(trouble(order, task.function_name).get("mute"), task, beating=False)
 
 
 def _wait(seconds: Json, task: TaskContext, *, beating: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from orchestrator.asl.document import Json
 from orchestrator.handlers import TaskContext, handler
 from workers.ledger import ledger
-from workers.order import InvalidOrder, Order, amount, begin, items, text, trouble
+from workers.order import InvalidOrder, Order, amount, begin, end, items, text, trouble
 
 DECLINED_CARD: Final = "0002"
 PATIENCE_SECONDS: Final = 60
@@ -40,17 +40,23 @@ def charge(order: Order, amount: int, task: TaskContext) -> Json:
     if card.endswith(DECLINED_CARD) or trouble(order, "payments.charge").get("decline"):
         raise CardDeclined(f"the bank declined the card that ends in {card[-4:]}")
     order_id = text(order, "order_id")
-    return ledger().effect(task, {"charge": f"ch_{order_id}", "amount": amount})
+    charged = ledger().effect(task, {"charge": f"ch_{order_id}", "amount": amount})
+    end(order, task)
+    return charged
 
 
 @handler("payments.refund")
 def refund(order: Order, task: TaskContext) -> Json:
-    """Give back what this order was charged, or has paid, which may be nothing."""
+    """Give back what this order was charged, or has paid, which may be nothing.
+
+    As a compensation it undoes one charge, and sees to it that it does not come late.
+    """
     begin(order, task)
-    charged = [one for one in ledger().done(task, "payments.charge") if isinstance(one, dict)]
-    paid = order.get("paid")
-    given = [paid] if isinstance(paid, dict) else []
-    amounts = (one.get("amount") for one in [*charged, *given])
+    if task.undoes is None:
+        charges = ledger().done(task, "payments.charge")
+    else:
+        charges = [ledger().undo(task)]
+    amounts = (one.get("amount") for one in [*charges, order.get("paid")] if isinstance(one, dict))
     total = sum(one for one in amounts if isinstance(one, int))
     order_id = order.get("order_id", task.execution)
     return ledger().effect(task, {"refund": f"re_{order_id}", "amount": total})

@@ -110,10 +110,8 @@ def registers(state: State) -> bool:
 def registers_inside(fork: Parallel | Map) -> bool:
     """Tell whether anything can be pending of the branches of a fork.
 
-    Child executions undo what they have done themselves, unless their parent adopts it.
+    A distributed Map runs as an inline fork: what its iterations have done is its own to undo.
     """
-    if isinstance(fork, Map) and fork.distributed and not fork.adopts:
-        return False
     return any(registers(state) for inner in branches_of(fork) for state in inner.states.values())
 
 

@@ -12,6 +12,8 @@ from orchestrator.execution.history import Detail, HistoryEvent
 from orchestrator.execution.payload import Payload
 
 LONGEST_DOCUMENT: Final = 96
+UNDOING: Final = "Compensation"
+"""With what the events of undoing begin."""
 
 
 @dataclass(slots=True)
@@ -62,6 +64,8 @@ class Story:
         if line is None:
             return _execution(event)
         self._state_of[event.id] = line
+        if event.type.startswith(UNDOING):
+            return self._undone(event, line)
         if event.type.endswith("StateExited"):
             line.left_at = event.at
             if line.type == "Wait":
@@ -76,13 +80,18 @@ class Story:
         return f"{line.title:<24} {said}"
 
     def _line(self, event: HistoryEvent) -> StateLine | None:
-        """The state that an event is of; a Map or Parallel leaves behind its last child's event."""
-        if event.type in {"MapStateExited", "ParallelStateExited"}:
+        """The state that an event is of; what forks or undoes leaves behind an event of another."""
+        if event.type == f"{UNDOING}Scheduled":
+            return self._state_of.get(int(str(event.details["undoes"])))
+        found = self._state_of.get(event.previous_id)
+        if event.type.endswith("StateExited"):
             name, kind = plain(str(event.details["name"])), event.type.removesuffix("StateExited")
+            if found is not None and (found.name, found.type) == (name, kind):
+                return found
             for line in reversed(self.states):
                 if (line.name, line.type, line.left_at) == (name, kind, None):
                     return line
-        return self._state_of.get(event.previous_id)
+        return found
 
     def _entered(self, event: HistoryEvent) -> str:
         name, kind = plain(str(event.details["name"])), event.type.removesuffix("StateEntered")
@@ -112,6 +121,22 @@ class Story:
             return f"failed: {_error(event)}"
         return None
 
+    @staticmethod
+    def _undone(event: HistoryEvent, line: StateLine) -> str | None:
+        """What becomes of the compensation of a state."""
+        match event.type.removeprefix(UNDOING):
+            case "Scheduled":
+                return f"{line.title:<24} undoing asks {_resource(event)}"
+            case "Succeeded":
+                line.said = "undone"
+                return f"{line.title:<24} is undone: {_document(event.details.get('output'))}"
+            case "Failed":
+                return f"{line.title:<24} undoing failed: {_error(event)}"
+            case "Skipped":
+                return f"{line.title:<24} is not undone: it was skipped"
+            case _:
+                return None
+
 
 def _entering(kind: str) -> str:
     return {
@@ -123,6 +148,7 @@ def _entering(kind: str) -> str:
         "Fail": "is reached: failure",
         "Map": "begins, once per item",
         "Parallel": "begins, all branches at once",
+        "Compensate": "undoes what was done, newest first",
     }.get(kind, kind)
 
 

@@ -23,7 +23,7 @@ from tests.servers import start_process
 from workers.ledger import Ledger, kept_at
 
 ROOT = Path(__file__).resolve().parents[2]
-QUEUES = "payments,inventory,shipping,reviews,notifications,fraud,warehouse"
+QUEUES = "payments,inventory,shipping,reviews,notifications,fraud,warehouse,flights,hotels,cars"
 SECONDS = 60.0
 
 

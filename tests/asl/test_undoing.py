@@ -310,10 +310,10 @@ def test_what_an_execution_hands_to_its_parent_is_a_step() -> None:
     assert end(machine, "B") == ()
 
 
-def test_child_executions_of_a_map_keep_what_they_have_done_unless_it_is_adopted() -> None:
+def test_a_distributed_map_is_undone_as_it_runs_like_any_other() -> None:
     config = {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"}
-    assert end(mapped(config), "Z") == ()
-    assert said(end(mapped(config, Compensate=True), "Z")) == [("M", [["B", "A"]])]
+    for fields in ({}, {"Compensate": True}):
+        assert said(end(mapped(config, **fields), "Z")) == [("M", [["B", "A"]])]
 
 
 # -------------------------------------------------------------------------------- calls, the rest

@@ -8,8 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from orchestrator.cli.story import Story
+from orchestrator.handlers import handler
 from orchestrator.main import embedded
 from tests.cli.conftest import Call, definition
+from tests.conftest import ROOT
+from tests.workers.deployment import until
 
 File = Callable[[str, str], Path]
 
@@ -54,3 +57,43 @@ def test_every_state_of_an_execution_that_has_ended_was_left(tmp_path: Path) -> 
         start = parts.service.start_execution("nested", "n", json.dumps([[1, 2], [3]]))
         list(story.tell(parts.service.whole_history(start.address)))
     assert [line.title for line in story.states if line.left_at is None] == []
+
+
+def test_what_is_undone_is_told_of_the_state_that_did_it(call: Call) -> None:
+    folder = ROOT / "definitions"
+    given = f"@{folder / 'inputs' / 'order-fulfilment' / 'declined.json'}"
+    answer = call("run", folder / "order-fulfilment.asl.json", "--input", given)
+    assert answer.code == 1
+    lines = [" ".join(line.split()[2:]) for line in answer.err.splitlines()]
+    for n, sku in enumerate(("TEAPOT", "CUP")):
+        assert f"ReserveItem [{n}] undoing asks celery:inventory.release" in lines
+        (undone,) = [line for line in lines if line.startswith(f"ReserveItem [{n}] is undone")]
+        assert sku in undone
+    undoing = lines.index("GiveBack undoes what was done, newest first")
+    assert undoing < lines.index("NotifyCancelled begins")
+
+
+def test_a_state_that_undoes_is_left_like_any_other(tmp_path: Path) -> None:
+    undoes = definition(
+        A={
+            "Type": "Task",
+            "Resource": "celery:undone.a",
+            "Compensate": {"Resource": "celery:undone.a", "Parameters": {}},
+            "Next": "Undo",
+        },
+        Undo={"Type": "Compensate", "Next": "Last"},
+        Last=PASS,
+    )
+    handler("undone.a")(lambda: None)
+    story = Story()
+    with embedded(tmp_path, []) as parts:
+        parts.service.deploy("undoes", undoes)
+        address = parts.service.start_execution("undoes", "n").address
+        until(lambda: parts.service.find_execution(address).ended_at is not None)
+        list(story.tell(parts.service.whole_history(address)))
+    assert [(line.title, line.said) for line in story.states] == [
+        ("A", "undone"),
+        ("Undo", "done"),
+        ("Last", "done"),
+    ]
+    assert all(line.left_at for line in story.states)

@@ -12,7 +12,7 @@ import workers.ledger
 from orchestrator import handlers
 from orchestrator.asl.document import Json
 from orchestrator.execution.payload import Payload
-from orchestrator.handlers import Failed, Outcome, Returned, TaskContext
+from orchestrator.handlers import Failed, Outcome, Returned, TaskContext, Undone
 from workers.ledger import Ledger
 
 ORDER: dict[str, Json] = {
@@ -34,6 +34,13 @@ def ledger(empty_database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 def call(name: str, key: str = "k", attempt: int = 1, **arguments: Json) -> Outcome:
     context = TaskContext(key, attempt, 1, "4711", "order", "State", f"celery:{name}")
+    return handlers.registered()[name].run(Payload.of({"order": ORDER, **arguments}), context)
+
+
+def undo(name: str, undone: str, *, key: str, **arguments: Json) -> Outcome:
+    """Run a compensation of what was done, or not, under a key."""
+    resource = f"celery:{name}"
+    context = TaskContext(key, 1, 1, "4711", "order", "State", resource, undoes=Undone(undone))
     return handlers.registered()[name].run(Payload.of({"order": ORDER, **arguments}), context)
 
 
@@ -70,14 +77,44 @@ def test_a_refund_is_what_the_order_was_charged(ledger: Ledger) -> None:
     assert len(ledger.effects()) == 3
 
 
-def test_a_release_is_what_the_order_had_reserved(ledger: Ledger) -> None:
+def test_a_compensation_undoes_what_was_done_under_a_key(ledger: Ledger) -> None:
     item: Json = {"sku": "CUP", "quantity": 3}
-    call("inventory.reserve", key="a", item=item)
-    assert value(call("inventory.release", key="b")) == {"released": [item]}
-    late = call("inventory.reserve", key="c", item=item)
+    for key in ("a", "b"):
+        call("inventory.reserve", key=key, item=item)
+    assert value(undo("inventory.release", "a", key="c", item=item))["released"] == item
+    assert value(call("payments.charge", key="d", amount=7))["amount"] == 7
+    call("payments.charge", key="e", amount=8)
+    assert value(undo("payments.refund", "e", key="f"))["amount"] == 8
+    assert [effect.key for effect in ledger.effects()] == ["a", "b", "c", "d", "e", "f"]
+
+
+def test_what_is_undone_before_it_is_done_is_never_done(ledger: Ledger) -> None:
+    assert value(undo("payments.refund", "late", key="r"))["amount"] == 0
+    late = call("payments.charge", key="late", amount=7)
     assert isinstance(late, Failed)
-    assert late.error == "OrderReleased"
-    assert [effect.key for effect in ledger.effects()] == ["a", "b"]
+    assert late.error == "TooLate"
+    assert value(undo("payments.refund", "late", key="r"))["amount"] == 0
+    assert [effect.key for effect in ledger.effects()] == ["r"]
+
+
+def test_bookings_are_cancelled_by_their_reference_or_by_their_key(ledger: Ledger) -> None:
+    order: Json = {**ORDER, "trip": {"to": "Turin", "nights": 2, "seats": 2, "driver_age": 30}}
+    booked = value(call("flights.book", key="a", order=order))["booking"]
+    seats = value(call("flights.reserve_seats", key="b", order=order, booking=booked))["seats"]
+    hotel = value(call("hotels.book", key="c", order=order))["booking"]
+    for known in (seats, None):
+        told = undo("flights.release_seats", "b", key=f"d{known}", order=order, seats=known)
+        assert value(told) == {"released": ["1A", "2A"]}
+    for known in (booked, None):
+        told = undo("flights.cancel", "a", key=f"e{known}", order=order, booking=known)
+        assert value(told) == {"cancelled": "fl_4711"}
+    assert value(undo("hotels.cancel", "c", key="f", order=order, booking=None)) == {
+        "cancelled": hotel
+    }
+    assert value(undo("cars.cancel", "g", key="h", order=order, booking=None)) == {
+        "cancelled": None
+    }
+    assert len(ledger.effects()) == 9
 
 
 @pytest.mark.usefixtures("ledger")

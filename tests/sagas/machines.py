@@ -1,0 +1,138 @@
+"""Random sagas, and how they are written as definitions of either language."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.sagas.model import End, Fork, Model, Park, Saga, Step, Undo, without_parks
+
+
+@st.composite
+def sagas(draw: st.DrawFn) -> Saga:
+    """Sagas that come to an end."""
+    saga = named(sequence(draw, depth=2, weak=True, top=True), count())
+    _, end = Model().predict(saga)
+    return without_parks(saga) if end is End.PARKED else saga
+
+
+def sequence(draw: st.DrawFn, *, depth: int, weak: bool, top: bool = False) -> Saga:
+    kinds = ["step"] * 4 + ["undo"] + ["fork"] * (2 * depth)
+    chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=4))
+    return tuple(node(draw, kind, depth, weak=weak, top=top) for kind in chosen)
+
+
+def node(draw: st.DrawFn, kind: str, depth: int, *, weak: bool, top: bool) -> Step | Undo | Fork:
+    if kind == "undo":
+        return Undo("")
+    if kind == "fork":
+        return fork(draw, depth - 1, weak=weak)
+    fails = draw(st.sampled_from([0, 0, 1, 9])) if weak else 0
+    pivot = top and draw(st.integers(0, 7)) == 0
+    catch = draw(st.sampled_from([None, "undo", "keep"])) if fails else None
+    return Step("", not pivot and draw(st.integers(0, 3)) > 0, pivot, fails, catch)
+
+
+def fork(draw: st.DrawFn, depth: int, *, weak: bool) -> Fork:
+    items = draw(st.sampled_from([0, 0, 2, 3]))
+    branches = 1 if items else draw(st.integers(2, 3))
+    failing = draw(st.integers(0, (items or branches) - 1))
+    return Fork(
+        "",
+        tuple(
+            branch(draw, depth, weak=weak and (bool(items) or n == failing))
+            for n in range(branches)
+        ),
+        items,
+        failing,
+        undo=draw(st.integers(0, 3)) == 0,
+        retry=draw(st.booleans()),
+        catch=draw(st.sampled_from([None, None, "undo", "keep"])),
+    )
+
+
+def branch(draw: st.DrawFn, depth: int, *, weak: bool) -> Saga:
+    """A branch whose last Task tells that all before it was committed; it may go no further."""
+    parks = (Park(""),) if draw(st.integers(0, 2)) == 0 else ()
+    return (*sequence(draw, depth=depth, weak=weak), Step(""), *parks)
+
+
+def named(saga: Saga, numbers: Iterator[int]) -> Saga:
+    """The saga with a name of its own for every node."""
+    found: list[Step | Undo | Park | Fork] = []
+    for one in saga:
+        name = f"{type(one).__name__}{next(numbers)}"
+        if isinstance(one, Fork):
+            inner = tuple(named(inner, numbers) for inner in one.branches)
+            found.append(replace(one, name=name, branches=inner))
+        else:
+            found.append(replace(one, name=name))
+    return tuple(found)
+
+
+# ------------------------------------------------------------------------------ as definitions
+
+
+@dataclass
+class Writer:
+    """Writes sagas in one of the two languages."""
+
+    queries: bool
+    ends: Iterator[int] = field(default_factory=count)
+
+    def machine(self, saga: Saga) -> str:
+        language = "JSONata" if self.queries else "JSONPath"
+        return json.dumps({"QueryLanguage": language, **self.scope(saga)})
+
+    def scope(self, saga: Saga) -> dict[str, Any]:
+        end = f"End{next(self.ends)}"
+        names = [*(one.name for one in saga), end]
+        states = {one.name: self.state(one, names[n + 1]) for n, one in enumerate(saga)}
+        return {"StartAt": names[0], "States": {**states, end: {"Type": "Pass", "End": True}}}
+
+    def state(self, one: Step | Undo | Park | Fork, then: str) -> dict[str, Any]:
+        if isinstance(one, Undo):
+            return {"Type": "Compensate", "Next": then}
+        if isinstance(one, Park):
+            return {"Type": "Wait", "Seconds": 3_600, "Next": then}
+        made = self.step(one) if isinstance(one, Step) else self.fork(one)
+        state = {**made, **self.passing(), "Next": then}
+        if one.undo:
+            arguments = self.named(one.name, ".input")
+            state["Compensate"] = {"Resource": "celery:model.undo", **arguments}
+        if one.catch is not None:
+            catcher = {"ErrorEquals": ["States.ALL"], "Next": then, **self.passing()}
+            state["Catch"] = [catcher | ({"Compensate": True} if one.catch == "undo" else {})]
+        return state
+
+    def step(self, one: Step) -> dict[str, Any]:
+        state = {"Type": "Task", "Resource": "celery:model.do", **self.named(one.name, "")}
+        return {**state, "Pivot": True} if one.pivot else state
+
+    def fork(self, one: Fork) -> dict[str, Any]:
+        retry = {"ErrorEquals": ["States.ALL"], "MaxAttempts": 1, "JitterStrategy": "FULL"}
+        state: dict[str, Any] = {"Retry": [retry]} if one.retry else {}
+        if not one.items:
+            branches = [self.scope(inner) for inner in one.branches]
+            return {"Type": "Parallel", "Branches": branches, **state}
+        state |= {"Type": "Map", "ItemProcessor": self.scope(one.branches[0])}
+        items, index = list(range(one.items)), "$$.Map.Item.Index"
+        if self.queries:
+            at = "{% $states.input.at & '#' & $string($states.context.Map.Item.Index) %}"
+            return {**state, "Items": items, "ItemSelector": {"at": at}}
+        at = f"States.Format('{{}}#{{}}', $.at, {index})"
+        selector = {"at.$": at, "items.$": "$.items"}
+        return {**state, "ItemsPath": f"$.items[:{one.items}]", "ItemSelector": selector}
+
+    def named(self, name: str, where: str) -> dict[str, Any]:
+        if self.queries:
+            return {"Arguments": {"name": name, "at": "{% $states.input.at %}"}}
+        return {"Parameters": {"name": name, "at.$": f"${where}.at"}}
+
+    def passing(self) -> dict[str, Any]:
+        return {"Output": "{% $states.input %}"} if self.queries else {"ResultPath": None}
