@@ -112,6 +112,12 @@ class Look:
     now: datetime
 
     @property
+    def seen(self) -> str:
+        """What `Views.versions` says of it while nothing has changed."""
+        run = self.execution
+        return f"{run.version}.{run.kept}.{run.effects}.{run.strikes}"
+
+    @property
     def address(self) -> str:
         """MACHINE:NAME."""
         return f"{self.execution.machine}:{self.execution.name}"

@@ -106,12 +106,18 @@ def listing_statement(*, by_machine: bool, by_status: bool, by_state: bool, risi
         picked = picked.where(e.status == bindparam("at_status"))
     order: ColumnElement[Any] = e.id.asc() if rising else e.id.desc()
     inner = picked.order_by(order).limit(bindparam("window")).subquery("picked")
-    statement = select(
-        inner, frames.c.state, frames.c.rests_on, frames.c.entered_at
-    ).outerjoin_from(inner, frames, and_(frames.c.execution == inner.c.id, frames.c.id == _ROOT))
+
+    def root(column: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Look a column of the root frame up row by row: a join might read all frames."""
+        here = and_(frames.c.execution == inner.c.id, frames.c.id == _ROOT)
+        return select(column).where(here).scalar_subquery()
+
+    state, rests_on, since = map(root, (frames.c.state, frames.c.rests_on, frames.c.entered_at))
+    statement = select(inner, state, rests_on, since)
     if by_state:
-        stands = func.coalesce(frames.c.state, inner.c.final_state)
-        statement = statement.where(stands == bindparam("at_state"))
+        statement = statement.where(
+            func.coalesce(state, inner.c.final_state) == bindparam("at_state")
+        )
     outer: ColumnElement[Any] = inner.c.id.asc() if rising else inner.c.id.desc()
     return statement.order_by(outer).limit(bindparam("most"))
 
@@ -299,6 +305,7 @@ _earlier = (
         frames.c.queue == bindparam("at_queue"),
         frames.c.ready_at < bindparam("at", type_=Moment()),
     )
+    .order_by(frames.c.ready_at)
     .limit(bindparam("most"))
     .subquery("earlier")
 )
@@ -400,6 +407,7 @@ _running = (
         executions.c.machine == bindparam("at_machine"),
         executions.c.status == ExecutionStatus.RUNNING.value,
     )
+    .order_by(executions.c.id)
     .limit(bindparam("most"))
     .subquery("running")
 )

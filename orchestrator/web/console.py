@@ -40,6 +40,8 @@ FILES: Final = {
     "icon.svg": "image/svg+xml",
 }
 
+LISTS_EVERY: Final = 3
+"""A list costs more than an execution, and is looked at every so many looks."""
 MOST_DIGITS: Final = 18
 
 P = ParamSpec("P")
@@ -58,6 +60,7 @@ class Console:
         self._templates = environment()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="orchestrator console")
         self._live = Live(self._look)
+        self._looks = 0
 
     def join(self, app: FastAPI) -> None:
         """Add the console to an application."""
@@ -212,7 +215,7 @@ class Console:
         else:
             ask = Ask({}, request.query_params, {}, "", "", "")
             watched = read_wanted(ask, [])
-        response = self._live.stream(request, watched)
+        response = self._live.stream(request, watched, request.query_params.get("seen", ""))
         self._guard.dress(response)
         return response
 
@@ -224,7 +227,8 @@ class Console:
         seen = self._service.views.versions(ids) if ids else {}
         found: dict[Hashable, str] = {}
         found.update((number, version) for number, version in seen.items())
-        for one in watched:
+        self._looks += 1
+        for one in watched if self._looks % LISTS_EVERY == 0 else ():
             if isinstance(one, Wanted):
                 rows = self._service.views.executions(one).rows
                 found[one] = " ".join(f"{row.execution.id}.{row.execution.version}" for row in rows)

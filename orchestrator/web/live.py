@@ -33,6 +33,8 @@ class Live:
         self._look = look
         self._watchers: dict[Hashable, set[asyncio.Event]] = {}
         self._seen: dict[Hashable, str] = {}
+        self._new: dict[asyncio.Event, str] = {}
+        """Who has just come, with the state that his page shows."""
         self._looking: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -45,16 +47,21 @@ class Live:
         if self._looking is not None:
             self._looking.cancel()
 
-    def stream(self, request: Request, watched: Hashable) -> StreamingResponse:
-        """Answer with events, `changed` each time, until the page is closed."""
-        return StreamingResponse(self._events(request, watched), media_type="text/event-stream")
+    def stream(self, request: Request, watched: Hashable, seen: str) -> StreamingResponse:
+        """Answer with events, `changed` each time, until the page is closed.
 
-    async def _events(self, request: Request, watched: Hashable) -> AsyncIterator[bytes]:
+        `seen` is the state that the page shows: it may be old by the time it begins to watch.
+        """
+        events = self._events(request, watched, seen)
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    async def _events(self, request: Request, watched: Hashable, seen: str) -> AsyncIterator[bytes]:
         if sum(map(len, self._watchers.values())) >= MOST_WATCHERS:
             yield b"retry: 10000\n\n"
             return
         woken = asyncio.Event()
         self._watchers.setdefault(watched, set()).add(woken)
+        self._new[woken] = seen
         self._keep_looking()
         try:
             yield b"retry: 1000\n\n"
@@ -66,6 +73,7 @@ class Live:
                 woken.clear()
                 yield b"event: changed\ndata: \n\n" if changed else b": still here\n\n"
         finally:
+            self._new.pop(woken, None)
             self._watchers[watched].discard(woken)
             if not self._watchers[watched]:
                 del self._watchers[watched]
@@ -85,7 +93,7 @@ class Live:
             for watched, state in found.items():
                 before = self._seen.get(watched)
                 self._seen[watched] = state
-                if before is not None and before != state:
-                    for watcher in self._watchers.get(watched, ()):
+                for watcher in self._watchers.get(watched, ()):
+                    if self._new.pop(watcher, before) != state:
                         watcher.set()
             await asyncio.sleep(LOOK_SECONDS)

@@ -236,9 +236,10 @@ def test_a_saga_that_fails_undoes_itself_before_somebodys_eyes(seen: Seen, home:
     order = {"order_id": "s", "payment": {"card": "4000-0000-0000-0002"}}
     slow = {"payments.charge": {"seconds": 1}, "inventory.release": {"seconds": 5}}
     page = seen.go(f"/executions/{home.client.start('saga', 's', {**order, 'simulate': slow})}")
-    mark(page, "Charge", "failed")
     expect(page.locator("#head .status")).to_have_text("UNDOING")
+    expect(page.locator("#why")).to_contain_text("waits until what was done is undone")
     mark(page, "Reserve", "compensated")
+    mark(page, "Charge", "failed")
     expect(page.locator("#head .status")).to_have_text("FAILED")
     expect(page.locator("#undoing")).to_contain_text("undone")
     seen.shot("saga-undone")
