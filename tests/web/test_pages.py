@@ -110,6 +110,19 @@ def test_filters_stand_in_the_address_and_pages_stay_where_they_are(
     ]
 
 
+def test_a_page_hears_of_what_it_has_missed(home: House, visitor: Visitor) -> None:
+    home.start("watched")
+    home.until("order:watched", "Pending")
+    page = visitor.read("/executions/order:watched")
+    (live,) = re.findall(r'data-live="([^"]+)"', page)
+    home.client.call("order:watched", "cancel")
+    with visitor.http.stream("GET", live.replace("&amp;", "&"), timeout=20) as missed:
+        assert missed.headers["content-type"].startswith("text/event-stream")
+        assert "event: changed" in missed.iter_lines()
+    with visitor.http.stream("GET", "/live?machine=order", timeout=20) as listed:
+        assert "event: changed" in listed.iter_lines()
+
+
 # -- what may not be -----------------------------------------------------------------------------
 
 
