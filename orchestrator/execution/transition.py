@@ -451,7 +451,11 @@ class Transition:
 
     def close_fork(self, tally: Tally, frames: int) -> None:
         """Let a fork and everything under it go; `frames` tells how many frames that are."""
-        for thread in self._in_hand(tally):
+        beneath = (
+            tally.fork.prefix
+        )  # whoever stands there, whether or not what is between is in hand
+        inside = [one for one in self._threads.values() if one.id.startswith(beneath)]
+        for thread in (*self._in_hand(tally), *inside):
             thread.gone = True
             if thread.fork is not None and thread.id in self._tallies:
                 self._tallies[thread.id].closed = True

@@ -276,6 +276,21 @@ def test_a_kept_call_that_leaves_the_fork_leaves_nobody_to_hear_the_next() -> No
     world.verify()
 
 
+def test_a_kept_call_that_leaves_an_outer_fork_leaves_nobody_inside_to_hear_the_next() -> None:
+    part = branch(
+        T=task(Next="A"), A=waiting({"pay": {"Next": "E"}, "ship": {"Refuse": "no"}}), E=END
+    )
+    inner = parallel(part, branch(W={"Type": "Wait", "Seconds": 900, "End": True}), Next="I")
+    fork = parallel(branch(F=inner, I=END), on={"cancel": {"Next": "After"}})
+    world = World(machine(O=fork), served=False).start()
+    assert [world.call(name)["verdict"] for name in ("cancel", "pay")] == ["pending", "pending"]
+    world.served = True
+    world.finish()
+    assert world.verdict("c1")["verdict"] == "accepted"
+    assert world.verdict("c2")["reason"] == "the execution has ended"
+    assert world.types.count("CallAccepted") == 1
+
+
 def test_a_kept_call_that_leaves_the_fork_ends_what_the_same_decision_has_begun() -> None:
     effects = {"OnEnter": {"Resource": "celery:open"}, "OnExit": {"Resource": "celery:close"}}
     inner = branch(A=waiting({"pay": {"Refuse": "no"}, "ship": {"Refuse": "no"}}, **effects), E=END)
