@@ -15,9 +15,10 @@ from orchestrator.simulation.chance import Chance
 
 WORK: Final = "celery:work"
 ONCE: Final = "celery:once"
+UNDO: Final = "celery:undo"
 LAMBDA: Final = "arn:aws:lambda:us-east-1:123456789012:function:work"
 
-QUEUES: Final = {WORK: "work", "lambda:work": "work", ONCE: "once"}
+QUEUES: Final = {WORK: "work", "lambda:work": "work", ONCE: "once", UNDO: "work"}
 """Who serves what, by the names that are announced."""
 AT_MOST_ONCE: Final = frozenset({ONCE})
 

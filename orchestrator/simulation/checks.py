@@ -43,6 +43,8 @@ class Story:
     output: Payload | None
     frames: Sequence[Frame]
     runs: Sequence[Run]
+    undoable: frozenset[tuple[str, int]]
+    """Frames and entries whose work could be undone: what is heard of cancelled ones counts too."""
     jumped_back: bool
     """Whether the clock has jumped back: a task may have been claimed before it was scheduled."""
 
@@ -211,7 +213,8 @@ class Story:
             times = counted.pop(run.number, 0)
             if times > 1:
                 yield f"the result of run {run.number} counts {times} times"
-            if run.committed and run.succeeds and times == 0 and not self.is_full:
+            heard = (run.claim.frame, run.claim.row.entry) in self.undoable
+            if run.committed and run.succeeds and times == 0 and not (self.is_full or heard):
                 yield f"the result of run {run.number} was acknowledged and is lost"
             if run.refused and times:
                 yield f"the result of run {run.number} was refused and counts"
@@ -267,7 +270,7 @@ class Story:
 
 
 _FORK_OPENED: Final = "MapStateStarted"
-_SUCCESSES: Final = frozenset(f"{family}Succeeded" for family in _FAMILIES)
+_SUCCESSES: Final = frozenset(f"{family}Succeeded" for family in (*_FAMILIES, "Compensation"))
 _REPORTS: Final = frozenset(f"{family}{end}" for family in _FAMILIES for end in _CLOSES)
 
 

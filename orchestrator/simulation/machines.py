@@ -16,6 +16,7 @@ from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.simulation.awaits import State, add_calls, await_state, led_to
 from orchestrator.simulation.case import LAMBDA, ONCE, WORK, Case, Manner, shaped
 from orchestrator.simulation.chance import Chance
+from orchestrator.simulation.sagas import add_compensations
 
 SHAPE: Final[Json] = {"a.$": "$.a", "b.$": "$.b", "n.$": "$.n"}
 SELECTED: Final[Json] = {
@@ -48,6 +49,8 @@ def draw_case(chance: Chance, limits: Limits, *, called: bool = False) -> Case:
         add_calls(chance, machine)
     if not exact and chance.happens(0.3):
         machine["TimeoutSeconds"] = chance.whole(3, 30)
+    if not exact and not called:
+        maker.manners |= add_compensations(document.write(machine), machine)
     return Case(
         text=document.write(machine),
         input=shaped(chance, 2),

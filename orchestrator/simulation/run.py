@@ -28,6 +28,12 @@ from orchestrator.simulation.lives import Lives
 from orchestrator.simulation.machines import draw_case, draw_limits
 from orchestrator.simulation.model import Ending, Model
 from orchestrator.simulation.parts import LEASE_SECONDS, Deployment
+from orchestrator.simulation.sagas import (
+    MOST_COMPENSATIONS,
+    Operator,
+    undoing_faults,
+    undoing_sometimes,
+)
 from orchestrator.simulation.sometimes import Sometimes
 from orchestrator.simulation.ticks import Schedulers
 from orchestrator.simulation.troubles import Troubles
@@ -212,6 +218,7 @@ class _Run:
         self._cases: dict[str, Case] = {}
         self._machines: dict[str, Machine] = {}
         self._calls: list[Call] = []
+        self._operator = Operator(world, deployment.observer, self._doors)
         self._ended: set[int] = set()
         """Executions without frames: they have ended, once and for all."""
         self._workers_to_be = [self._worker(n, deployment) for n in range(world.chance.whole(1, 3))]
@@ -290,8 +297,10 @@ class _Run:
             steps += 1
             if not self._troubles.over and world.elapsed >= calm_at:
                 self._calm()
-            if self._troubles.over and steps % LOOKED_AFTER == 0 and self._all_ended():
-                break
+            if self._troubles.over and steps % LOOKED_AFTER == 0:
+                if self._all_ended():
+                    break
+                self._operator.look()
             if world.elapsed > calm_at + LONGEST_SECONDS * SECOND:
                 world.blame(f"it never ends: {self._open()}")
         if not world.faults:
@@ -339,14 +348,17 @@ class _Run:
                 self._world.blame(f"{name} is not there")
                 continue
             talk = self._talk(number, story)
+            left = self._observer.compensations(number, MOST_COMPENSATIONS)
             faults = [*story.faults(), *talk.faults()]
+            faults += undoing_faults(story.runs, story.history, left)
             faults += self._callers.faults(name, {call.id: call for call in talk.calls})
             for fault in faults:
                 self._world.blame(f"{name}: {fault}")
             if faults:
                 continue
             self._judge_stop(name, story)
-            for what in (*story.sometimes(), *talk.sometimes()):
+            undone = undoing_sometimes(story.history, left)
+            for what in (*story.sometimes(), *talk.sometimes(), *undone):
                 self._world.count(what)
             if story.case.exact:
                 self._compare(name, story)
@@ -373,6 +385,9 @@ class _Run:
             output=store.output(number),
             frames=store.frames(number),
             runs=self._world.ledger.runs_of(number),
+            undoable=frozenset(
+                (one.scope, one.event) for one in store.compensations(number, MOST_COMPENSATIONS)
+            ),
             jumped_back=bool(self._world.counts[Sometimes.CLOCK_BACK]),
         )
 

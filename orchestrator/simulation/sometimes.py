@@ -77,6 +77,13 @@ class Sometimes(StrEnum):
     EFFECT_RUN_AGAIN = "an effect that had failed was run again"
     EFFECT_OUTLIVED = "an effect was begun after the end of its execution"
     EFFECT_OF_A_STOP = "a stop or a time limit made a state run its exit effects"
+    # -- undoing
+    UNDONE = "a compensation undid something"
+    UNDONE_IN_FORK = "what a child of a fork had done was to be undone"
+    UNDOING_WAITED = "undoing waited for a cancelled handler"
+    COMPENSATION_BLOCKED = "a compensation failed for good"
+    COMPENSATION_RETRIED = "a blocked compensation was run again"
+    COMPENSATION_SKIPPED = "a blocked compensation was skipped"
     # -- the language
     MAP_BY_INDEX = "a Map admitted by index"
     CROWDED = "a fork was large enough to be decided under its lock"

@@ -9,7 +9,7 @@ from functools import partial
 
 from orchestrator.engine import Outcome
 from orchestrator.execution.events import Event, MomentDue, TaskFailed
-from orchestrator.execution.frame import Frame, FrameStatus, RestsOn, Task
+from orchestrator.execution.frame import Frame, FrameStatus, RestsOn, Task, is_undo
 from orchestrator.simulation.door import Door, Doors
 from orchestrator.simulation.sometimes import Sometimes
 from orchestrator.simulation.worker import Worker
@@ -178,7 +178,9 @@ def _wakes(frame: Frame, frames: Sequence[Frame]) -> bool:
         return True
     if frame.rests_on is RestsOn.TASK:
         return frame.task is not None
-    prefix = f"{frame.id}/{frame.fork}."
-    return any(
-        child.id.startswith(prefix) and child.status is FrameStatus.RESTING for child in frames
-    )
+    if frame.rests_on is RestsOn.UNDOING and is_undo(frame.id):
+        return any(other.status is FrameStatus.CANCELLED for other in frames)
+    undoes = frame.rests_on is RestsOn.UNDOING
+    prefix = f"{frame.id}~" if undoes else f"{frame.id}/{frame.fork}."
+    alive = (FrameStatus.RESTING, FrameStatus.FAILED)
+    return any(child.id.startswith(prefix) and child.status in alive for child in frames)

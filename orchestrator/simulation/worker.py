@@ -16,6 +16,7 @@ from orchestrator.handlers import Failed, Returned, outcome_of_result
 from orchestrator.simulation.case import (
     AT_MOST_ONCE,
     QUEUES,
+    UNDO,
     Babbles,
     Case,
     Deed,
@@ -27,6 +28,7 @@ from orchestrator.simulation.case import (
 )
 from orchestrator.simulation.ledger import Run
 from orchestrator.simulation.parts import LEASE_SECONDS, Deployment, Parts
+from orchestrator.simulation.sagas import undoing
 from orchestrator.simulation.sometimes import Sometimes
 from orchestrator.simulation.world import Killed, Process
 from orchestrator.store import LONELY_FROM, Announcement, Claim, StoreUnavailable, WorkerKind
@@ -217,9 +219,10 @@ class Worker:
         self._look_for_company(claim)
         started_at = self._parts.store.now()
         case = self._cases[claim.machine]
-        deed = case.deed(claim.state, claim.arguments.value, claim.attempt, claim.delivery)
+        state = undoing(claim.state) if claim.resource == UNDO else claim.state
+        deed = case.deed(state, claim.arguments.value, claim.attempt, claim.delivery)
         self._world.say(self._name, f"run {run.number} of {_named(claim)}: {deed}")
-        yield from self._spend(held, deed, beats=case.manner(claim.state) is not Manner.SILENT)
+        yield from self._spend(held, deed, beats=case.manner(state) is not Manner.SILENT)
         report = _reported(run, deed)
         if report is None or (held.lost and self._world.chance.happens(0.25)):
             return None  # its time is over, and its handler has been told
