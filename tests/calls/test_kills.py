@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import httpx
@@ -53,6 +54,20 @@ def fired(running: Deployment, address: str) -> list[object]:
     return [event.details["timer"] for event in events if event.type == "TimerFired"]
 
 
+def on_hold(running: Deployment, scheduler: Member, name: str) -> tuple[str, datetime]:
+    """An order whose review has begun and whose scheduler is dead; a slow machine takes several."""
+    service = running.service
+    address = service.start_execution("order", name, '{"remind": 1, "review": 5}').address
+    scheduler.ensure()
+    service.call_execution(address, "pay", "{}")
+    running.until(lambda: running.state(address) == "OnHold")
+    scheduler.kill()
+    (waits,) = service.execution_waits(address)
+    if waits.timer is None or fired(running, address):
+        return on_hold(running, scheduler, f"{name}-again")
+    return address, waits.timer.at
+
+
 def test_the_review_ladder_is_climbed_once_though_those_who_serve_it_are_killed_on_it(
     url: str, tmp_path: Path
 ) -> None:
@@ -60,15 +75,8 @@ def test_the_review_ladder_is_climbed_once_though_those_who_serve_it_are_killed_
     with member(tmp_path, url, "scheduler") as scheduler:
         with without_scheduler(url, ["workers"]) as running:
             running.service.deploy("order", ORDER)
-            given = '{"remind": 1, "review": 5}'
-            address = running.service.start_execution("order", "o", given).address
-            scheduler.ensure()
-            running.service.call_execution(address, "pay", "{}")
-            running.until(lambda: running.state(address) == "OnHold")
-            scheduler.kill()
-            (waits,) = running.service.execution_waits(address)
-            assert waits.timer is not None
-            running.sleep_until(waits.timer.at)
+            address, reminds_at = on_hold(running, scheduler, "o")
+            running.sleep_until(reminds_at)
             assert fired(running, address) == []
         with without_scheduler(url, ["workers"]) as running:
             for timers in (1, 2):
@@ -78,7 +86,7 @@ def test_the_review_ladder_is_climbed_once_though_those_who_serve_it_are_killed_
             assert fired(running, address) == [0, 1]
             running.until(lambda: running.state(address) == "Cancelled")
             running.until(lambda: len(runs_of(url, address)) == 5)
-    assert scheduler.starts == 3
+    assert scheduler.starts >= 3
     assert runs_of(url, address) == {
         "fraud.screen": 1,
         "reviews.open": 1,
