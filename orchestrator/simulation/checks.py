@@ -68,7 +68,9 @@ class Story:
     def entered(self, event: HistoryEvent, name: str | None = None) -> HistoryEvent | None:
         """Return the entry of the state to which an event belongs, or of the one of that name."""
         while event.previous_id:
-            event = self.event(event.previous_id)
+            later, event = event.id, self.event(event.previous_id)
+            if event.id >= later:
+                return None  # the history has gaps, which is said elsewhere
             if event.type.endswith("StateEntered") and name in (None, event.details["name"]):
                 return event
         return None
