@@ -75,7 +75,7 @@ def _give_up(
         thread.last_event = transition.record(
             f"{type(state).__name__}StateFailed", thread.last_event, {}
         )
-    if isinstance(state, Task):
+    if isinstance(state, Task) and not setback.recorded:  # else that is undone by now
         register.failed(transition, thread, state, setback)
     catcher = next((one for one in state.catch if setback.caught_by(one)), None)
     if catcher is None:

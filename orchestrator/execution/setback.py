@@ -51,7 +51,7 @@ class Setback:
     silent: bool = False
     """Its task was claimed and never reported: nobody knows what it did to the world."""
     recorded: bool = False
-    """The history says already that its fork has failed."""
+    """What its state may have done is undone; the history says that its fork has failed."""
 
     def retried_by(self, retrier: Retrier) -> bool:
         """Tell whether a Retrier takes it."""

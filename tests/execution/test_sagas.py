@@ -354,6 +354,23 @@ def test_a_silent_step_is_undone_only_if_it_says_so(
         assert next(c for c in world.calls if c.resource == "celery:undo_b").input == {"id": None}
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_silent_step_that_is_caught_is_undone_once(language: str) -> None:
+    catch = [{"ErrorEquals": ["States.ALL"], "Compensate": True, "Next": "after"}]
+    b = step("b", TimeoutSeconds=5, CompensateUnknown=True, Catch=catch, Next="after")
+    definition = {
+        **states(a=step("a", Next="b"), b=b, after=step("after")),
+        "QueryLanguage": language,
+    }
+
+    def handle(call: Call) -> Outcome:
+        return Hung() if call.resource == "celery:b" else Returned(call.input)
+
+    world = World(definition, handle).run(most=50)
+    assert done(world) == ["a", "b", "undo_b", "after"]
+    assert world.status == "SUCCEEDED"
+
+
 def test_a_reported_failure_has_not_happened() -> None:
     definition = states(a=step("a", Next="b"), b=step("b", CompensateUnknown=True))
     assert undone(World(definition, failing("b")).run()) == ["a"]
