@@ -292,9 +292,9 @@ class Batch:
             _send(connection, DELETE_FORKS, self.ended)
             _send(connection, INSERT_FRAMES, self.frames_inserted)
             _send(connection, INSERT_FORKS, self.forks_inserted)
-            _send(connection, DROP, self.dropped)
-            _send(connection, REGISTER[connection.dialect.name], self.registered)
             _send(connection, MARK, self.marked)
+            _send(connection, DROP, self.dropped)  # what has just been done stays on record
+            _send(connection, REGISTER[connection.dialect.name], self.registered)
             _send(connection, INSERT_HISTORY, self.history)
             _send(connection, INSERT_DOCUMENTS, self.documents)
         return whole

@@ -473,6 +473,9 @@ class World:
         assert (seen.token, seen.deliveries, seen.wake_at) == (token, deliveries, old.wake_at)
 
     def undo(self, decision: Decision) -> None:
+        for mark in decision.marked:
+            there = self.compensations[mark.number]
+            self.compensations[mark.number] = replace(there, status=mark.status)
         for stretch in decision.dropped:
             self.compensations = {
                 number: one
@@ -481,9 +484,6 @@ class World:
             }
         for one in decision.registered:
             self.compensations[one.number] = one
-        for mark in decision.marked:
-            there = self.compensations[mark.number]
-            self.compensations[mark.number] = replace(there, status=mark.status)
 
     def remove(self, decision: Decision) -> None:
         for frame, entry in decision.forks_removed:

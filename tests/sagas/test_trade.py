@@ -234,3 +234,24 @@ def test_a_stopped_child_undoes_itself_before_its_parent_goes_on(
     assert undone.index("undo x2") < undone.index("undo x1") < undone.index("undo book")
     (child,) = trade.service.list_executions("trip")
     assert child.status == "ABORTED"
+
+
+def test_what_was_undone_on_the_way_to_success_stays_on_record(trade: Deployment) -> None:
+    """The last of it is over in the transaction that ends the execution and drops the rest."""
+    definition = {
+        "StartAt": "a",
+        "States": {
+            "a": step("a", "b"),
+            "b": step("b", "back"),
+            "back": {"Type": "Compensate", "Next": "good"},
+            "good": {"Type": "Succeed"},
+        },
+    }
+    trade.service.deploy("back", json.dumps(definition))
+    address = trade.service.start_execution("back", "one", '{"trouble": {}}').address
+    assert ended(trade, address) == "SUCCEEDED"
+    found = {
+        one.compensation.state: one.compensation.status.value
+        for one in trade.service.compensations.of(address)
+    }
+    assert found == {"a": "done", "b": "done"}
