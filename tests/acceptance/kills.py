@@ -69,7 +69,9 @@ class Storm:
     flushed: int = 0
 
     def __post_init__(self) -> None:
-        self._database = sa.create_engine(self.cluster.database_url, isolation_level="AUTOCOMMIT")
+        self._database = sa.create_engine(
+            self.cluster.database_url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
+        )
 
     def rage(self, plan: Sequence[str], flushes: int) -> None:
         """Kill once per entry of the plan, and flush the broker so often in between."""
@@ -81,7 +83,6 @@ class Storm:
             self.kill(target)
             time.sleep(self.draw.uniform(0.1, 0.6))
             self.cluster.ensure()
-        self._database.dispose()
 
     def kill(self, target: str) -> None:
         """SIGKILL to a process of this kind; workers while they hold a claim."""
