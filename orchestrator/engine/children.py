@@ -48,9 +48,9 @@ class Children:
             if handled.outcome is Outcome.FAILED:
                 log.warning("a parent could not be told", child=run.id, reason=handled.reason)
                 return 0
-            self._store.told(run.id)
             if self._engine.machine(run.revision).undoes:
                 self._store.forget_compensations(run.id)
+            self._store.told(run.id)  # the last: until then a crash leaves it to the next sweep
         return len(ended)
 
     def _event(self, run: Execution, parent: Parent) -> ChildEnded:

@@ -18,9 +18,13 @@ EPOCH_MS: Final = 1_704_067_200_000
 """2024-01-01: execution ids count milliseconds from here, above 22 random bits."""
 
 
+_HIGHEST_ID: Final = 2**63 - 1
+"""What a column of the database holds."""
+
+
 def first_id(at: datetime) -> int:
     """Return the lowest id of an execution that is started at a moment or later."""
-    return max(0, int(at.timestamp() * 1_000) - EPOCH_MS) << 22
+    return min(max(0, int(at.timestamp() * 1_000) - EPOCH_MS) << 22, _HIGHEST_ID)
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,8 +220,8 @@ def _stale(view: View, event: Event, now: datetime) -> str | None:
         case EffectRetried():
             return None if _has_failed(view, event.frame) else "the effect has not failed for good"
         case CompensationRetried() | CompensationSkipped():
-            failed = is_undo(event.frame) and _has_failed(view, event.frame)
-            return None if failed else "the compensation has not failed for good"
+            blocked = _is_blocked(view.frames.get(event.frame), event)
+            return None if blocked else "the compensation has not failed for good"
         case StopRequested():
             return None if event.abort else _undoing(view)
         case DeadlinePassed():
@@ -242,6 +242,13 @@ def _stale_deadline(view: View, event: DeadlinePassed, now: datetime) -> str | N
     if event.deadline_at != view.execution.deadline_at:
         return "the deadline is another"
     return None if event.deadline_at <= now else "the deadline has not come"
+
+
+def _is_blocked(frame: Frame | None, event: CompensationRetried | CompensationSkipped) -> bool:
+    """Tell whether a frame stands at the compensation named, and not at a later one by now."""
+    if frame is None or frame.undo is None or frame.status is not FrameStatus.FAILED:
+        return False
+    return (frame.undo.event, frame.undo.place) == (event.event, event.place)
 
 
 def _has_failed(view: View, frame_id: str) -> bool:

@@ -147,18 +147,25 @@ class EffectRetried:
 
 @dataclass(frozen=True, slots=True)
 class CompensationRetried:
-    """Somebody wants a compensation run again that has failed for good."""
+    """Somebody wants a compensation run again that has failed for good.
+
+    `event` and `place` tell which: the frame that undoes comes to one after the other.
+    """
 
     execution: int
     frame: str
+    event: int
+    place: int
 
 
 @dataclass(frozen=True, slots=True)
 class CompensationSkipped:
-    """Somebody wants a compensation passed over that has failed for good."""
+    """Somebody wants a compensation passed over that has failed for good; named as above."""
 
     execution: int
     frame: str
+    event: int
+    place: int
 
 
 Event: TypeAlias = (

@@ -27,6 +27,15 @@ class Undoable:
     cause: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Where a compensation has failed for good: the frame that undoes, and what it has come to."""
+
+    frame: str
+    event: int
+    place: int
+
+
 def compensation_id(number: Key) -> str:
     """Return the id under which people know a compensation."""
     scope, event, place = number
@@ -70,10 +79,12 @@ class Compensations:
             found.append(Undoable(compensation_id(one.number), one, error, cause))
         return found
 
-    def blocked(self, execution: int) -> dict[str, str]:
-        """Return the compensations that have failed for good: ids, and the frames they block."""
+    def blocked(self, execution: int) -> dict[str, Blocked]:
+        """Return the compensations that have failed for good, by id."""
         return {
-            compensation_id(frame.undo.number): frame.id
+            compensation_id(frame.undo.number): Blocked(
+                frame.id, frame.undo.event, frame.undo.place
+            )
             for frame in self._store.frames(execution)
             if _is_blocked(frame) and frame.undo is not None
         }
@@ -88,9 +99,9 @@ class Compensations:
         _check(reason)
         run = self._find(address)
         chosen = self._chosen(run, compensation)
-        for number, frame in chosen.items():
+        for number, at in chosen.items():
             self._store.note(run.id, who, f"retry {number}", reason)
-            self._told(number, CompensationRetried(run.id, frame))
+            self._told(number, CompensationRetried(run.id, at.frame, at.event, at.place))
         return list(chosen)
 
     def skip(
@@ -106,15 +117,15 @@ class Compensations:
         if len(chosen) > 1:
             several = ", ".join(chosen)
             raise CompensationNotBlocked(f"several are blocked, name one of them: {several}")
-        for number, frame in chosen.items():
+        for number, at in chosen.items():
             self._store.note(run.id, who, f"skip {number}", reason)
-            self._told(number, CompensationSkipped(run.id, frame))
+            self._told(number, CompensationSkipped(run.id, at.frame, at.event, at.place))
         return list(chosen)
 
-    def _chosen(self, run: Execution, compensation: str | None) -> dict[str, str]:
+    def _chosen(self, run: Execution, compensation: str | None) -> dict[str, Blocked]:
         blocked = self.blocked(run.id)
         if compensation is not None:
-            blocked = {one: frame for one, frame in blocked.items() if one == compensation}
+            blocked = {one: at for one, at in blocked.items() if one == compensation}
         if not blocked:
             which = "no compensation" if compensation is None else f"no compensation {compensation}"
             raise CompensationNotBlocked(f"{which} of {run.machine}:{run.name} is blocked")

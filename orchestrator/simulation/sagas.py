@@ -12,7 +12,7 @@ from orchestrator.asl.document import Json
 from orchestrator.engine import Outcome
 from orchestrator.execution.compensation import Compensation
 from orchestrator.execution.events import CompensationRetried, CompensationSkipped
-from orchestrator.execution.frame import FrameStatus, is_undo
+from orchestrator.execution.frame import FrameStatus, UndoNote, is_undo
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.simulation.case import UNDO, Manner
 from orchestrator.simulation.chance import Chance
@@ -97,17 +97,16 @@ class Operator:
         """Do something about every compensation that has failed for good."""
         for number in self.world.ledger.started.values():
             for frame in self.store.frames(number):
-                if frame.status is FrameStatus.FAILED and is_undo(frame.id):
-                    self._act(number, frame.id)
+                if frame.status is FrameStatus.FAILED and frame.undo and is_undo(frame.id):
+                    self._act(number, frame.id, frame.undo)
 
-    def _act(self, number: int, frame: str) -> None:
+    def _act(self, number: int, frame: str, undo: UndoNote) -> None:
         door = self.doors.any()
         if door is None:
             return
         self.world.count(Sometimes.COMPENSATION_BLOCKED)
-        event: CompensationRetried | CompensationSkipped = CompensationRetried(number, frame)
-        if (number, frame) in self.retried:
-            event = CompensationSkipped(number, frame)
+        wanted = CompensationSkipped if (number, frame) in self.retried else CompensationRetried
+        event = wanted(number, frame, undo.event, undo.place)
         self.retried.add((number, frame))
         door.process.later(0.0, partial(self._tell, door, event))
 

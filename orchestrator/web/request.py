@@ -57,7 +57,6 @@ class Shown:
     template: str
     values: Mapping[str, object]
     status: int = 200
-    live: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

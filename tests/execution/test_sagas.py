@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.asl.document import Json
+from orchestrator.execution.decision import Stale
 from orchestrator.execution.events import (
     CompensationRetried,
     CompensationSkipped,
@@ -471,19 +472,41 @@ def blocked_world(handler: Handler | None = None) -> World:
     return world
 
 
-def _blocked(world: World) -> str:
-    (frame,) = [frame.id for frame in world.frames.values() if frame.status == "failed"]
-    return frame
+def _blocked(world: World) -> tuple[str, int, int]:
+    """The frame that is blocked, and the event and place of the compensation that blocks it."""
+    (frame,) = [frame for frame in world.frames.values() if frame.status == "failed"]
+    assert frame.undo is not None
+    return frame.id, frame.undo.event, frame.undo.place
 
 
 def test_an_operator_skips_a_blocked_compensation() -> None:
     world = blocked_world()
     assert undone(world) == ["b"]
-    world.tell(CompensationSkipped(1, _blocked(world)))
+    world.tell(CompensationSkipped(1, *_blocked(world)))
     world.finish()
     assert undone(world) == ["b", "a"]
     assert world.types.count("CompensationSkipped") == 1
     assert (world.status, world.execution.undoing) == ("FAILED", "completed")
+
+
+def test_who_skips_twice_does_not_skip_what_blocks_next() -> None:
+    definition = states(
+        a=step("a", Next="b"),
+        b=task(Resource="celery:b", Compensate=undo("b", Retry=[]), Next="c"),
+        c=task(Resource="celery:c", Compensate=undo("c", Retry=[]), Next="d"),
+        d=task(Resource="celery:d"),
+    )
+    world = World(definition, failing("d", "undo_b", "undo_c")).start()
+    world.wait(5)
+    skip = CompensationSkipped(1, *_blocked(world))
+    world.tell(skip)
+    world.wait(5)
+    assert undone(world) == ["c", "b"]
+    next_one = _blocked(world)
+    assert next_one[0] == skip.frame
+    for late in (skip, CompensationRetried(1, skip.frame, skip.event, skip.place)):
+        assert isinstance(world.tell(late), Stale)
+    assert _blocked(world) == next_one
 
 
 def test_an_operator_retries_a_blocked_compensation() -> None:
@@ -496,7 +519,7 @@ def test_an_operator_retries_a_blocked_compensation() -> None:
 
     world = blocked_world(handle)
     broken = False
-    world.tell(CompensationRetried(1, _blocked(world)))
+    world.tell(CompensationRetried(1, *_blocked(world)))
     world.finish()
     assert undone(world) == ["b", "b", "a"]
     assert len({c.key for c in world.calls if c.resource == "celery:undo_b"}) == 1
@@ -511,7 +534,7 @@ def test_a_lost_compensation_at_most_once_is_blocked_not_repeated() -> None:
     world = World(chain("a", "b", "c"), failing("c", otherwise=handle), at_most_once=True).start()
     world.wait(100)
     assert undone(world) == ["b"]
-    world.tell(CompensationSkipped(1, _blocked(world)))
+    world.tell(CompensationSkipped(1, *_blocked(world)))
     assert undone(world.finish()) == ["b", "a"]
 
 
@@ -524,7 +547,7 @@ def test_other_branches_are_undone_while_one_is_blocked() -> None:
     world.wait(3000)
     assert {"b2", "b1"} <= set(undone(world))
     assert "a1" not in undone(world)
-    world.tell(CompensationSkipped(1, _blocked(world)))
+    world.tell(CompensationSkipped(1, *_blocked(world)))
     assert undone(world.finish())[-1] == "a1"
 
 

@@ -105,6 +105,7 @@ def test_filters_stand_in_the_address_and_pages_stay_where_they_are(
     assert "no moment" in visitor.read("/?since=yesterday")
     assert "page-new" not in visitor.read("/?until=2020-01-01")
     assert "page-new" in visitor.read("/?since=2020-01-01")
+    assert "page-new" not in visitor.read("/?since=9999-01-01")
     assert re.findall(r">(page-\d\d)<", visitor.read("/?name=page-0")) == [
         f"page-{n:02}" for n in range(10)
     ]
