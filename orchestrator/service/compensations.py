@@ -100,8 +100,8 @@ class Compensations:
         run = self._find(address)
         chosen = self._chosen(run, compensation)
         for number, at in chosen.items():
-            self._store.note(run.id, who, f"retry {number}", reason)
             self._told(number, CompensationRetried(run.id, at.frame, at.event, at.place))
+            self._store.note(run.id, who, f"retry {number}", reason)
         return list(chosen)
 
     def skip(
@@ -118,8 +118,8 @@ class Compensations:
             several = ", ".join(chosen)
             raise CompensationNotBlocked(f"several are blocked, name one of them: {several}")
         for number, at in chosen.items():
-            self._store.note(run.id, who, f"skip {number}", reason)
             self._told(number, CompensationSkipped(run.id, at.frame, at.event, at.place))
+            self._store.note(run.id, who, f"skip {number}", reason)
         return list(chosen)
 
     def _chosen(self, run: Execution, compensation: str | None) -> dict[str, Blocked]:

@@ -267,6 +267,8 @@ def test_a_call_made_while_the_task_runs_is_kept_and_hears_later(home: House) ->
         ("bad/calls/sing", "[]", 400, None),
         ("bad/calls/pay?wait=61", "{}", 400, None),
         ("bad/calls/pay?wait=x", "{}", 400, None),
+        ("bad/calls/pay?wait=1_0", "{}", 400, None),
+        ("bad/calls/pay?wait=%D9%A1", "{}", 400, None),  # a digit, but none of ours
         ("bad/calls/pay?at=there", "{}", 400, None),
         ("bad/calls/ship?at=/9.9", "{}", 409, None),
     ],
