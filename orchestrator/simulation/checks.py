@@ -48,12 +48,12 @@ class Story:
     jumped_back: bool
     """Whether the clock has jumped back: a task may have been claimed before it was scheduled."""
 
+    def disorder(self) -> list[str]:
+        """Return what is wrong with the order of the history; nothing else can be told then."""
+        return [*_numbering(self.history)]
+
     def faults(self) -> Iterator[str]:
-        """Yield everything that must not be."""
-        disorder = [*_numbering(self.history)]
-        if disorder:
-            yield from disorder  # nothing else can be told of such a history
-            return
+        """Yield everything that must not be, of a history that is in order."""
         yield from self._endings()
         yield from self._exits()
         yield from self._attempts()
@@ -68,9 +68,7 @@ class Story:
     def entered(self, event: HistoryEvent, name: str | None = None) -> HistoryEvent | None:
         """Return the entry of the state to which an event belongs, or of the one of that name."""
         while event.previous_id:
-            later, event = event.id, self.event(event.previous_id)
-            if event.id >= later:
-                return None  # the history has gaps, which is said elsewhere
+            event = self.event(event.previous_id)
             if event.type.endswith("StateEntered") and name in (None, event.details["name"]):
                 return event
         return None

@@ -349,9 +349,11 @@ class _Run:
                 continue
             talk = self._talk(number, story)
             left = self._observer.compensations(number, MOST_COMPENSATIONS)
-            faults = [*story.faults(), *talk.faults()]
-            faults += undoing_faults(story.runs, story.history, left)
-            faults += self._callers.faults(name, {call.id: call for call in talk.calls})
+            faults = story.disorder()
+            if not faults:
+                faults = [*story.faults(), *talk.faults()]
+                faults += undoing_faults(story.runs, story.history, left)
+                faults += self._callers.faults(name, {call.id: call for call in talk.calls})
             for fault in faults:
                 self._world.blame(f"{name}: {fault}")
             if faults:

@@ -215,7 +215,10 @@ SAGA: dict[str, Any] = {
             "Arguments": {"order": "{% $states.input %}", "item": {"sku": "CUP", "quantity": 1}},
             "Compensate": {
                 "Resource": "celery:inventory.release",
-                "Arguments": {"order": "{% $states.input %}"},
+                "Arguments": {
+                    "order": "{% $states.input %}",
+                    "item": {"sku": "CUP", "quantity": 1},
+                },
                 "Retry": [{"ErrorEquals": ["States.ALL"], "MaxAttempts": 0}],
             },
             "Output": "{% $states.input %}",
