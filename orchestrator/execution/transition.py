@@ -451,14 +451,14 @@ class Transition:
 
     def close_fork(self, tally: Tally, frames: int) -> None:
         """Let a fork and everything under it go; `frames` tells how many frames that are."""
-        beneath = (
-            tally.fork.prefix
-        )  # whoever stands there, whether or not what is between is in hand
+        # Whoever stands inside goes, whether or not what lies between is in hand.
+        beneath = tally.fork.prefix
         inside = [one for one in self._threads.values() if one.id.startswith(beneath)]
         for thread in (*self._in_hand(tally), *inside):
             thread.gone = True
-            if thread.fork is not None and thread.id in self._tallies:
-                self._tallies[thread.id].closed = True
+        for frame_id, inner in self._tallies.items():
+            if frame_id.startswith(beneath):
+                inner.closed = True
         tally.closed = True
         del self._tallies[tally.fork.frame]
         self.frames = max(self.frames - frames, 1)
