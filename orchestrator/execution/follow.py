@@ -185,6 +185,7 @@ def _resume(transition: Transition, item: Undone) -> None:
     thread = transition.thread(item.frame)
     setback = None if thread.pause is None else thread.pause.setback
     state = transition.state_of(thread)
+    thread.rest_no_more()  # though there may be no room in the history for what follows
     if isinstance(state, Compensate):
         compensate.leave_it(transition, thread, state)
     elif setback is not None:

@@ -179,6 +179,10 @@ class Thread:
         self.rests_on = RestsOn.UNDOING
         self.pause = pause
 
+    def rest_no_more(self) -> None:
+        """Be about to go on: what it rested on is over."""
+        self._leave()
+
     def cancel(self, note: UndoNote) -> None:
         """Be no more part of the tree; its handler goes on, and its report is heard."""
         self.changed = True

@@ -17,6 +17,7 @@ SEEDS: dict[int, str] = {
     1184: "a fork was left for good while one inside it counted its iterations",
     1546: "a kept call left a fork while iterations of one below it began",
     1811: "a door that dies when it has stopped an execution",
+    2709: "the history was full when what a Catcher undid was undone",
     4520: "a task that is claimed before it was scheduled, by a clock that has jumped back",
     4612: "a kept call left an outer fork, and the next was heard inside it",
 }
