@@ -13,10 +13,9 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
-from playwright.sync_api import Browser
 from sqlalchemy.engine import URL, make_url
 
 from tests.servers import (
@@ -28,6 +27,9 @@ from tests.servers import (
     create_database,
     drop_database,
 )
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 

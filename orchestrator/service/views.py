@@ -13,6 +13,7 @@ from orchestrator.asl.machine import Machine
 from orchestrator.drawing import Mark
 from orchestrator.engine import ENGINE_QUEUE, Engine, UnreadableRevision, first_id
 from orchestrator.execution.call import Call
+from orchestrator.execution.compensation import CompensationStatus
 from orchestrator.execution.frame import (
     Execution,
     ExecutionStatus,
@@ -255,6 +256,12 @@ class Views:
         frames = tuple(store.frames_page(run.id, None, MOST_FRAMES))
         forks = tuple(store.lists.forks(run.id, MOST_FORKS))
         machine = self.machine_of(run.revision)
+        undoables = self._undoables(run, frames)
+        blocked = {
+            one.compensation.state: Mark.BLOCKED
+            for one in undoables
+            if one.compensation.status is CompensationStatus.BLOCKED
+        }
         return Look(
             execution=run,
             arn=self._scope.execution_arn(run.machine, run.name),
@@ -269,8 +276,8 @@ class Views:
             reasons=self._reasons(run, frames, forks),
             calls=tuple(store.lists.newest_calls(run.id, MOST_CALLS)),
             effects=tuple(store.effects(run.id)[:MOST_EFFECTS]),
-            undoables=self._undoables(run, frames),
-            marks={} if machine is None else marks(machine, run, events, frames),
+            undoables=undoables,
+            marks={} if machine is None else {**marks(machine, run, events, frames), **blocked},
             trail=tuple(store.records.trail(run.id)),
             events=tuple(events),
             skipped=skipped,

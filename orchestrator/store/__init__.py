@@ -17,8 +17,9 @@ from orchestrator.store.errors import (
     UnsupportedDatabase,
 )
 from orchestrator.store.lifeline import Lifeline
-from orchestrator.store.listing import Child, Listed, Page, RunningTask, Sought, Waiting
+from orchestrator.store.listing import Child, Listed, Page, Sought
 from orchestrator.store.locked import Locked
+from orchestrator.store.resting import RunningTask, Waiting
 from orchestrator.store.schema import migrate
 from orchestrator.store.store import LEASE_SECONDS, Store
 from orchestrator.store.sweep import Share

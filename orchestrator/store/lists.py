@@ -7,9 +7,10 @@ from datetime import datetime
 
 from orchestrator.execution.call import Call
 from orchestrator.execution.frame import Fork
-from orchestrator.store import listing
+from orchestrator.store import listing, resting
 from orchestrator.store.database import Database
-from orchestrator.store.listing import Child, Listed, Page, RunningTask, Sought, Waiting
+from orchestrator.store.listing import Child, Listed, Page, Sought
+from orchestrator.store.resting import RunningTask, Waiting
 from orchestrator.store.values import Revision
 
 
@@ -45,15 +46,15 @@ class Lists:
 
     def before(self, queue: str, ready_at: datetime, limit: int) -> int:
         """Count the tasks of a queue that were ready before a moment, up to a limit."""
-        return listing.before(self._database(), queue, ready_at, limit)
+        return resting.before(self._database(), queue, ready_at, limit)
 
     def ageing(self, limit: int) -> list[Waiting]:
         """Return the frames that have waited longest for what no worker does."""
-        return listing.ageing(self._database(), limit)
+        return resting.ageing(self._database(), limit)
 
     def claimed(self, limit: int) -> list[RunningTask]:
         """Return the tasks that are claimed, by worker."""
-        return listing.claimed(self._database(), limit)
+        return resting.claimed(self._database(), limit)
 
     def running(self, machine: str, limit: int) -> int:
         """Count the executions of a machine that run, up to a limit."""

@@ -1,5 +1,6 @@
 """The console at scale: the list of a million executions, a Map of 10,000, a history of 100,000.
 
+One of each is made by the engine, and copied in the database to its size.
 The pages are asked for over HTTP, drawn and all; every figure is the median of five.
 """
 
@@ -8,13 +9,14 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from typing import Final
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 import httpx
 import psycopg
 
 from orchestrator import main
-from orchestrator.service import Orchestrator
+from orchestrator.execution.history import HistoryEvent, encode
 from orchestrator.store import migrate
 from tests.benchmarks.report import Figures
 from tests.benchmarks.stage import Stage
@@ -25,7 +27,10 @@ EXECUTIONS: Final = 1_000_000
 ITEMS: Final = 10_000
 EVENTS: Final = 100_000
 TURNS: Final = 5
-PATIENCE_SECONDS: Final = 600.0
+MADE: Final = 40
+"""Iterations that the engine makes."""
+FORK: Final = 3
+"""The event that opens the Map."""
 WAITS: Final = json.dumps(
     {"StartAt": "W", "States": {"W": {"Type": "Wait", "Seconds": 86_400, "End": True}}}
 )
@@ -45,27 +50,6 @@ EACH: Final = json.dumps(
         },
     }
 )
-LOOP: Final = json.dumps(
-    {
-        "QueryLanguage": "JSONata",
-        "StartAt": "Count",
-        "States": {
-            "Count": {
-                "Type": "Pass",
-                "Output": {"n": "{% $states.input.n + 1 %}"},
-                "Next": "Again",
-            },
-            "Again": {
-                "Type": "Choice",
-                "Choices": [
-                    {"Condition": f"{{% $states.input.n < {EVENTS // 4} %}}", "Next": "Count"}
-                ],
-                "Default": "Over",
-            },
-            "Over": {"Type": "Succeed"},
-        },
-    }
-)
 LISTS: Final = {
     "list": "/",
     "list_of_machine": "/?machine=waits",
@@ -77,29 +61,31 @@ LISTS: Final = {
 }
 
 
-def run(stage: Stage, executions: int = EXECUTIONS, items: int = ITEMS) -> Figures:
+def run(stage: Stage, executions: int = EXECUTIONS) -> Figures:
     """Milliseconds per page."""
     url = create_database(stage.postgres.admin_url)
     text = url.render_as_string(hide_password=False)
     migrate(text)
-    parts, ticks = main.scheduler(main.settings(text))
-    ticks.start()
+    parts = main.build(main.settings(text))
     try:
         service = parts.service
-        for name, definition in (("waits", WAITS), ("each", EACH), ("loop", LOOP)):
-            service.deploy(name, definition)
-        each = service.start_execution("each", "each", json.dumps({"items": [0] * items})).address
-        loop = service.start_execution("loop", "loop", '{"n": 0}').address
-        _until_begun(service, each, items)
-        _until_ended(service, loop)
-        model = service.start_execution("waits", "model").id
-        _copy(text, model, executions)
-        pages = {**LISTS, "map": f"/executions/{each}", "events": f"/executions/{loop}"}
-        pages["events_last"] = f"/executions/{loop}/history?after={EVENTS - 500}"
+        service.deploy("waits", WAITS)
+        service.deploy("each", EACH)
+        each = service.start_execution("each", "each", json.dumps({"items": [0] * MADE}))
+        long = service.start_execution("each", "long", json.dumps({"items": [0] * MADE}))
+        model = service.start_execution("waits", "model")
+        with psycopg.connect(libpq_url(text), autocommit=True) as connection:
+            _widen(connection, each.id, ITEMS)
+            _lengthen(connection, long.id, service.whole_history(long.address))
+            for table in ("executions", "frames"):
+                _copy(connection, table, model.id, executions)
+            connection.execute("VACUUM ANALYZE")
+        pages = {**LISTS, "map": f"/executions/{each.address}"}
+        pages["events"] = f"/executions/{long.address}"
+        pages["events_last"] = f"/executions/{long.address}/history?after={EVENTS - 500}"
         with serving(parts) as address, httpx.Client(base_url=address, timeout=60) as client:
             return {f"{name}_ms": _asked(client, path) for name, path in pages.items()}
     finally:
-        ticks.stop()
         parts.store.dispose()
         drop_database(stage.postgres.admin_url, url)
 
@@ -113,32 +99,57 @@ def _asked(client: httpx.Client, path: str) -> float:
     return statistics.median(taken)
 
 
-def _until_begun(service: Orchestrator, address: str, items: int) -> None:
-    until = time.monotonic() + PATIENCE_SECONDS
-    while service.find_execution(address).next_event_id < 3 * items:
-        assert time.monotonic() < until, "the Map has not begun"  # a benchmark
-        time.sleep(0.5)
+_Connection: TypeAlias = "psycopg.Connection[tuple[object, ...]]"
 
 
-def _until_ended(service: Orchestrator, address: str) -> None:
-    until = time.monotonic() + PATIENCE_SECONDS
-    while service.find_execution(address).ended_at is None:
-        assert time.monotonic() < until, "the loop has not ended"  # a benchmark
-        time.sleep(0.5)
+def _widen(connection: _Connection, execution: int, items: int) -> None:
+    """Give a Map so many iterations that wait, like its last one."""
+    model = f"/{FORK}.{MADE - 1}"
+    _insert(
+        connection,
+        "frames",
+        {"id": f"'/{FORK}.' || n"},
+        f"model.execution = {execution} AND model.id = '{model}'",
+        range(MADE, items),
+    )
+    for statement in (
+        f"UPDATE forks SET total = {items}, admitted = {items} WHERE execution = {execution}",  # noqa: S608
+        f"UPDATE executions SET frames = {items + 1} WHERE id = {execution}",  # noqa: S608
+    ):
+        connection.execute(statement.encode())
 
 
-def _copy(url: str, model: int, executions: int) -> None:
+def _lengthen(connection: _Connection, execution: int, events: list[HistoryEvent]) -> None:
+    """Let a history go on with copies of what it holds, 100 events a row."""
+    first = events[-1].id + 1
+    with connection.cursor().copy(
+        "COPY history (execution, first_id, last_id, events) FROM STDIN"
+    ) as rows:
+        while first < EVENTS:
+            copied = [
+                replace(event, id=first + n, previous_id=first + n - 1)
+                for n, event in enumerate(events[1:101])
+            ]
+            rows.write_row((execution, first, copied[-1].id, encode(copied)))
+            first = copied[-1].id + 1
+    statement = f"UPDATE executions SET next_event_id = {first} WHERE id = {execution}"  # noqa: S608
+    connection.execute(statement.encode())
+
+
+def _copy(connection: _Connection, table: str, model: int, executions: int) -> None:
     """Copy one that waits so many times: ids are new, and names."""
-    with psycopg.connect(libpq_url(url), autocommit=True) as connection:
-        for table in ("executions", "frames"):
-            key = "id" if table == "executions" else "execution"
-            found = connection.execute(f"SELECT * FROM {table} LIMIT 0").description or ()  # noqa: S608
-            changed = {key: "n", "name": "'n' || n"} if table == "executions" else {key: "n"}
-            names = [column.name for column in found]
-            picked = ", ".join(changed.get(name, f"model.{name}") for name in names)
-            connection.execute(
-                f"INSERT INTO {table} ({', '.join(names)}) SELECT {picked}"  # noqa: S608
-                f" FROM {table} AS model, generate_series(1, {executions}) AS n"
-                f" WHERE model.{key} = {model}".encode()
-            )
-        connection.execute("VACUUM ANALYZE")
+    key = "id" if table == "executions" else "execution"
+    changed = {key: "n", "name": "'n' || n"} if table == "executions" else {key: "n"}
+    _insert(connection, table, changed, f"model.{key} = {model}", range(1, executions + 1))
+
+
+def _insert(
+    connection: _Connection, table: str, changed: dict[str, str], where: str, numbers: range
+) -> None:
+    found = connection.execute(f"SELECT * FROM {table} LIMIT 0").description or ()  # noqa: S608
+    names = [column.name for column in found]
+    picked = ", ".join(changed.get(name, f"model.{name}") for name in names)
+    connection.execute(
+        f"INSERT INTO {table} ({', '.join(names)}) SELECT {picked} FROM {table} AS model,"  # noqa: S608
+        f" generate_series({numbers.start}, {numbers.stop - 1}) AS n WHERE {where}".encode()
+    )

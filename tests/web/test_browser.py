@@ -249,6 +249,8 @@ def test_a_saga_that_fails_undoes_itself_before_somebodys_eyes(seen: Seen, home:
     stuck = {"inventory.release": {"fail": 99, "error": "Closed"}}
     page = seen.go(f"/executions/{home.client.start('saga', 't', {**order, 'simulate': stuck})}")
     expect(page.locator("#undoing")).to_contain_text("Closed")
+    mark(page, "Reserve", "blocked")
+    expect(page.locator("#why")).to_contain_text("retry or skip it")
     page.get_by_text("Retry or skip").click()
     form = page.locator("#undoing form")
     form.get_by_label("Your name").fill("Ada")
