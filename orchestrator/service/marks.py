@@ -10,7 +10,15 @@ from typing import Final
 from orchestrator.asl.machine import Machine
 from orchestrator.asl.states import Fail
 from orchestrator.drawing import Mark
-from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Phase, RestsOn
+from orchestrator.execution.frame import (
+    Execution,
+    ExecutionStatus,
+    Frame,
+    FrameKind,
+    FrameStatus,
+    Phase,
+    RestsOn,
+)
 from orchestrator.execution.history import HistoryEvent
 
 MOST_EVENTS: Final = 4_000
@@ -131,8 +139,9 @@ def marks(
         found[entry.name] = entry.mark or _open(machine, execution, entry)
     if execution.phase is not Phase.ENDED:
         for frame in frames:
-            if frame.state is not None and frame.rests_on is not None:
-                found[frame.state] = _resting(frame)
+            mark = _standing(frame)
+            if frame.state is not None and mark is not None:
+                found[frame.state] = mark
     return found
 
 
@@ -145,15 +154,17 @@ def _open(machine: Machine, execution: Execution, entry: _Entry) -> Mark:
     return Mark.DONE if execution.status is ExecutionStatus.SUCCEEDED else Mark.CANCELLED
 
 
-def _resting(frame: Frame) -> Mark:
+def _standing(frame: Frame) -> Mark | None:
+    """Return the mark of the state in which a frame stands; None: what it did there tells it."""
+    undoes = frame.kind is FrameKind.UNDO
+    if undoes and frame.status is FrameStatus.FAILED:
+        return Mark.BLOCKED
     match frame.rests_on:
         case RestsOn.CHILDREN:
-            return Mark.RUNNING
+            return None if undoes else Mark.RUNNING
         case RestsOn.TASK if frame.task is not None and frame.task.claimed_by is not None:
-            return Mark.RUNNING
-        case RestsOn.UNDOING:
             return Mark.RUNNING
         case RestsOn.TASK | RestsOn.CLOCK | RestsOn.CALL | RestsOn.CALLBACK | RestsOn.EXECUTION:
             return Mark.WAITING
-        case None:
-            return Mark.RUNNING
+        case RestsOn.UNDOING | None:
+            return None

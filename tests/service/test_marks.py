@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import pytest
 
 from orchestrator.asl.definition import parse
-from orchestrator.execution.frame import Execution, ExecutionStatus, Phase
-from orchestrator.execution.history import HistoryEvent
+from orchestrator.execution.frame import ExecutionStatus
 from orchestrator.handlers import TaskError, handler
 from orchestrator.service import marks
 from tests.calls.machines import Deployment, deployment
@@ -107,19 +105,20 @@ def test_states_are_marked_by_what_became_of_them(deployed: Deployment) -> None:
     assert found == {"Begin": "done", "Last": "done", "Broken": "failed"}
 
 
-def test_what_was_undone_is_marked_so() -> None:
-    parsed = parse(MACHINE).machine
-    assert parsed is not None
-    types = ("TaskStateEntered", "TaskStateExited", "CompensationFailed", "CompensationSucceeded")
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-    events = [HistoryEvent(n, n - 1, at, kind, {"name": "Mend"}) for n, kind in enumerate(types, 1)]
-    run = Execution(1, "m", 1, "1", ExecutionStatus.FAILED, Phase.ENDED, 1, 5, at, at)
-    assert marks(parsed, run, events[:3], ()) == {"Mend": "done"}
-    assert marks(parsed, run, events, ()) == {"Mend": "compensated"}
-
-
-def test_what_is_stopped_is_cancelled(deployed: Deployment) -> None:
-    deployed.service.start_execution("marked", "2")
-    deployed.until(lambda: deployed.state("marked:2") == "Ask")
-    deployed.service.stop_execution("marked:2")
-    assert deployed.service.execution_marks("marked:2")["Ask"] == "cancelled"
+def test_what_is_undone_and_what_keeps_that_up_is_marked(deployed: Deployment) -> None:
+    undone = {"Resource": "celery:marks.work", "Parameters": {}}
+    stuck = {"Resource": "celery:marks.fail", "Parameters": {}, "Retry": []}
+    states = {
+        "Reserve": _task("work", Compensate=undone, Next="Pack"),
+        "Pack": _task("work", Compensate=stuck, Next="Send"),
+        "Send": _task("fail", End=True),
+    }
+    service = deployed.service
+    service.deploy("undone", json.dumps({"StartAt": "Reserve", "States": states}))
+    service.start_execution("undone", "1")
+    blocked = {"Reserve": "done", "Pack": "blocked", "Send": "failed"}
+    deployed.until(lambda: service.execution_marks("undone:1") == blocked)
+    service.compensations.skip("undone:1", "somebody", "it is lost")
+    deployed.until(lambda: service.find_execution("undone:1").ended_at is not None)
+    over = {"Reserve": "compensated", "Pack": "done", "Send": "failed"}
+    assert service.execution_marks("undone:1") == over
