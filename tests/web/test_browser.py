@@ -251,7 +251,7 @@ def test_a_saga_that_fails_undoes_itself_before_somebodys_eyes(seen: Seen, home:
     expect(page.locator("#undoing")).to_contain_text("Closed")
     mark(page, "Reserve", "blocked")
     expect(page.locator("#why")).to_contain_text("retry or skip it")
-    page.get_by_text("Retry or skip").click()
+    page.get_by_text("Retry or skip", exact=True).click()
     form = page.locator("#undoing form")
     form.get_by_label("Your name").fill("Ada")
     form.get_by_label("Reason").fill("the shop is closed for good")
