@@ -46,6 +46,8 @@ def mark(page: Page, state: str, value: str) -> None:
 def test_an_orders_whole_life_by_clicking(seen: Seen) -> None:
     page = seen.go("/")
     page.get_by_role("link", name="Start", exact=True).click()
+    page.wait_for_url("**/start*")
+    page.wait_for_load_state()
     page.get_by_label("Machine").select_option("order")
     page.get_by_label("Name").fill("clicked")
     page.get_by_label("Input").fill('{"order_id": "clicked", "total": 129}')

@@ -1,8 +1,6 @@
 // Keeps pages fresh, and helps with JSON. Nothing that matters needs it: forms are forms.
 "use strict";
 
-document.documentElement.classList.add("scripted");
-
 // ---- live regions: what has changed of a page is taken from the same page, asked for again ----
 
 const body = document.body;
