@@ -31,8 +31,8 @@ _GENEROUS = 1.08
 _NARROW, _SLIM, _WIDE, _BROAD = 0.28, 0.39, 0.74, 0.9
 _WIDTHS = {
     **dict.fromkeys("iljI.,:;'|! ", _NARROW),
-    **dict.fromkeys('ftr()[]{}-"/\\', _SLIM),
-    **dict.fromkeys("ABCDEFGHKLNOPQRSTUVXYZ&w", _WIDE - 0.04),
+    **dict.fromkeys('ftr()[]-"/\\', _SLIM),
+    **dict.fromkeys("ABCDEFGHKLNOPQRSTUVXYZ&w{}<>=+~#$", _WIDE - 0.04),
     **dict.fromkeys("MW@%m", _BROAD),
 }
 _COMMON, _FULL, _PICTURE = 0.57, 1.0, 1.35
