@@ -11,7 +11,7 @@ from orchestrator.drawing.text import fit, shown, width, wrap
 from orchestrator.drawing.transition import EdgeKind, Transition
 
 LABEL_ABOVE: Final = 3.0
-_WIDEST, _LINES = 170.0, 3
+_WIDEST, _LINES = 180.0, 3
 _SIDE = 6.0
 
 
