@@ -59,7 +59,7 @@ def untangle(nets: list[Net]) -> list[Net]:
     cost = [[0] * len(nets) for _ in nets]  # of the first above the second
     for a, one in enumerate(nets):
         for b, two in enumerate(nets):
-            if a != b and one.low < two.high and two.low < one.high:
+            if a != b and one.low <= two.high and two.low <= one.high:
                 cost[a][b] = _crossings(one, two)
     remaining = list(range(len(nets)))
     order: list[int] = []
