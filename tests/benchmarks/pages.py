@@ -61,6 +61,21 @@ LISTS: Final = {
 }
 
 
+HOLDS: Final = {
+    "list": ">n1000000</a>",
+    "list_of_none": "No execution agrees",
+    "list_by_name": ">n4711</a>",
+    "map": "10\u202f000 waiting",
+    "events": "History, 100\u202f",
+    "events_last": "MapIterationStarted",
+}
+"""What stands on a page if the database is as it should be."""
+
+
+class NotAsMade(Exception):
+    """A page does not show what was put into the database."""
+
+
 def run(stage: Stage, executions: int = EXECUTIONS) -> Figures:
     """Milliseconds per page."""
     url = create_database(stage.postgres.admin_url)
@@ -84,7 +99,11 @@ def run(stage: Stage, executions: int = EXECUTIONS) -> Figures:
         pages["events"] = f"/executions/{long.address}"
         pages["events_last"] = f"/executions/{long.address}/history?after={EVENTS - 500}"
         with serving(parts) as address, httpx.Client(base_url=address, timeout=60) as client:
-            return {f"{name}_ms": _asked(client, path) for name, path in pages.items()}
+            for name, text in HOLDS.items():
+                if text not in client.get(pages[name]).text:
+                    raise NotAsMade(f"{pages[name]} does not show {text!r}")
+            figures = {f"{name}_ms": _asked(client, path) for name, path in pages.items()}
+        return figures | {"list_worst_ms": max(figures[f"{name}_ms"] for name in LISTS)}
     finally:
         parts.store.dispose()
         drop_database(stage.postgres.admin_url, url)

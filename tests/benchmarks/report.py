@@ -113,6 +113,9 @@ GOALS: Final = (
     Goal("W5", "seconds to the last end", 5.0, _ours("seconds_to_the_last_end")),
     Goal("full", "CPU-ms per step x empty", 1.15, _ours("cpu_ratio")),
     Goal("full", "p50 late x empty", 1.15, _ours("late_ratio")),
+    Goal("pages", "list of 1,000,000 executions, ms", 200, _ours("list_worst_ms")),
+    Goal("pages", "Map over 10,000 items, ms", 1_000, _ours("map_ms")),
+    Goal("pages", "history of 100,000 events, ms", 1_000, _ours("events_ms")),
 )
 
 
