@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, FloatRect, Page
 
 from tests.calls.house import House, eventually, house
 from tests.conftest import ROOT
@@ -17,6 +17,9 @@ from tests.web.browser import Scheme, chromium, started
 
 FOLDER: Final = ROOT / "docs" / "pictures"
 WIDTH: Final = 1_180
+MARGIN: Final = 16
+SETTLE_MS: Final = 300
+"""Until what was scrolled is painted."""
 CUSTOMERS: Final = ("low", "low", "high", "low")
 
 
@@ -83,12 +86,25 @@ def call_ship(page: Page, url: str, number: str) -> None:
 
 def keep(page: Page, name: str, height: int = 760) -> None:
     page.set_viewport_size({"width": WIDTH, "height": height})
+    page.wait_for_load_state()
+    page.wait_for_timeout(SETTLE_MS)  # what the address leads to is scrolled to
     page.evaluate("scrollTo(0, 0)")
+    page.wait_for_timeout(SETTLE_MS)
     page.screenshot(path=FOLDER / f"{name}.png")
 
 
 def part(page: Page, selector: str, name: str) -> None:
-    page.locator(selector).screenshot(path=FOLDER / f"{name}.png")
+    page.locator(selector).scroll_into_view_if_needed()
+    page.wait_for_timeout(SETTLE_MS)
+    box = page.locator(selector).bounding_box()
+    assert box is not None  # it is on the page
+    clip: FloatRect = {
+        "x": box["x"] - MARGIN,
+        "y": box["y"] - MARGIN,
+        "width": box["width"] + 2 * MARGIN,
+        "height": box["height"] + 2 * MARGIN,
+    }
+    page.screenshot(path=FOLDER / f"{name}.png", clip=clip)
 
 
 def title(browser: Browser, url: str, scheme: Scheme) -> None:
