@@ -75,7 +75,7 @@ class Book:
         """Return the effects that stand otherwise than before."""
         known = self._view.frames
         return tuple(
-            FrameUpdate(frame, _seen(known[number]))
+            FrameUpdate(frame, Seen.of(known[number]))
             for number, frame in self._effects.items()
             if number in known
         )
@@ -124,15 +124,6 @@ class Book:
         given = [*accepted, *self.refused]
         new = tuple(replace(call, number=version) for call in given if call.id == number)
         return new, tuple(call for call in given if call.id != number)
-
-
-def _seen(frame: Frame) -> Seen:
-    task = frame.task
-    return (
-        Seen(None, 0, frame.wake_at)
-        if task is None
-        else Seen(task.token, task.deliveries, frame.wake_at)
-    )
 
 
 def is_open(frame: Frame) -> bool:

@@ -13,7 +13,7 @@ from orchestrator.asl.expressions import Expression
 from orchestrator.asl.jsonata import Query
 from orchestrator.asl.states import Await, Fail, Map, Parallel, Succeed
 from orchestrator.asl.states.reaction import Reaction, ReactionKind, reactions_in
-from orchestrator.execution import effect, queries, variables
+from orchestrator.execution import effect, queries, surroundings, variables
 from orchestrator.execution.book import Accepted
 from orchestrator.execution.call import ENDED, UNDOING, Call
 from orchestrator.execution.dataflow import check_size, placed
@@ -106,7 +106,7 @@ def arrive(transition: Transition, call: Call) -> Decision | None:
     if not asked:
         return _refused(transition, call, standing, NOBODY_TAKES_IT)
     first = asked[0]
-    state = transition.standing(first.frame).state
+    state = transition.tree.standing(first.frame).state
     return _refused(transition, call, state, _reason(transition, first))
 
 
@@ -168,7 +168,7 @@ def _gathered(
 
 
 def _walk(transition: Transition, call: Call, frame_id: str) -> Iterator[_Asked | _Elsewhere]:
-    place = transition.standing(frame_id)
+    place = transition.tree.standing(frame_id)
     if (isinstance(place, Thread) and place.gone) or place.status is FrameStatus.ENDED:
         return
     moving = place.next_state if isinstance(place, Thread) else None
@@ -189,7 +189,7 @@ def _walk(transition: Transition, call: Call, frame_id: str) -> Iterator[_Asked 
 
 
 def _start(transition: Transition, frame_id: str) -> str:
-    around = transition.fork_state(transition.tally(lineage(frame_id)[-2]))
+    around = transition.fork_state(transition.tree.tally(lineage(frame_id)[-2]))
     if isinstance(around, Map):
         return around.processor.start_at
     return around.branches[int(frame_id.rsplit(".", 1)[1])].start_at
@@ -198,13 +198,13 @@ def _start(transition: Transition, frame_id: str) -> str:
 def _walk_fork(
     transition: Transition, call: Call, frame_id: str, place: Thread | Frame
 ) -> Iterator[_Asked | _Elsewhere]:
-    tally = transition.tally(frame_id)
+    tally = transition.tree.tally(frame_id)
     state = transition.fork_state(tally)
     if isinstance(state, Map):
         yield from _walk_map(transition, call, frame_id, state, tally.fork.prefix)
         return
     ids = [f"{tally.fork.prefix}{index}" for index in range(tally.admitted)]
-    missing = tuple(one for one in ids if not transition.knows(one))
+    missing = tuple(one for one in ids if not transition.tree.knows(one))
     if missing:
         raise NeedsMore(Missing(frames=missing))
     for one in ids:
@@ -227,12 +227,12 @@ def _walk_map(
 def _ask(transition: Transition, call: Call, frame_id: str) -> _Asked | None:
     """Ask a frame that rests in an Await; None: nothing here answers."""
     machine = transition.machine
-    state = machine.state(transition.standing(frame_id).state or "")
+    state = machine.state(transition.tree.standing(frame_id).state or "")
     if not isinstance(state, Await):
         return None
     if call.at is None:
         for one in lineage(frame_id)[:-1]:
-            around = machine.state(transition.standing(one).state or "")
+            around = machine.state(transition.tree.standing(one).state or "")
             if isinstance(around, Map):
                 found = inherited(machine, around.name, call.name)
                 return None if found is None else _choose(transition, one, found, mine=False)
@@ -244,12 +244,13 @@ def _ask(transition: Transition, call: Call, frame_id: str) -> _Asked | None:
 
 def _choose(transition: Transition, frame_id: str, found: Answering, *, mine: bool) -> _Asked:
     """Return the first reaction whose condition holds; raises StateFailure."""
+    tree = transition.tree
     holder, depth = frame_id, 0
     if not mine:
         line = lineage(frame_id)
-        holder = next((one for one in line if transition.standing(one).state == found.level), "")
+        holder = next((one for one in line if tree.standing(one).state == found.level), "")
         depth = 0 if found.level is None else holder.count("/") + 1
-    thread = transition.thread(holder)
+    thread = tree.thread(holder)
     for reaction in found.reactions:
         if _holds(transition, thread, reaction):
             return _Asked(frame_id, holder, mine, depth, reaction)
@@ -264,7 +265,9 @@ def _holds(transition: Transition, thread: Thread, reaction: Reaction) -> bool:
             return queries.condition(transition, thread, query, f"{reaction.field}/Condition")
         case Rule() as rule:
             return rule.holds(
-                thread.input.value, transition.context(thread), transition.variables(thread)
+                thread.input.value,
+                surroundings.context(transition, thread),
+                surroundings.variables(transition, thread),
             )
 
 
@@ -277,7 +280,7 @@ def _can_reach(transition: Transition, call: Call, elsewhere: list[_Elsewhere]) 
         for outer in lineage(one.frame)[:-1]:
             if inside and not _is_within(outer, call.at or ""):
                 continue
-            state = machine.state(transition.standing(outer).state or "")
+            state = machine.state(transition.tree.standing(outer).state or "")
             again = isinstance(state, Parallel | Map) and bool(state.retry)
             if could_accept(machine, state.name, call.name, inclusive=again, inside=inside):
                 return True
@@ -293,7 +296,7 @@ def _is_within(frame_id: str, at: str) -> bool:
 
 def _planned(transition: Transition, call: Call, asked: _Asked) -> _Move:
     """Evaluate all that a reaction does; raises StateFailure."""
-    thread, reaction = transition.thread(asked.holder), asked.reaction
+    thread, reaction = transition.tree.thread(asked.holder), asked.reaction
     assigned = variables.assigned(transition, thread, reaction.assign, thread.input, NOTHING_MORE)
     if assigned is not None:
         before = thread.variables
@@ -310,7 +313,7 @@ def _planned(transition: Transition, call: Call, asked: _Asked) -> _Move:
 
 def _carry_out(transition: Transition, call: Call, moves: list[_Move]) -> list[Thread]:
     """Do what reactions say; return the frames that go on."""
-    moved = [transition.thread(move.asked.holder) for move in moves]
+    moved = [transition.tree.thread(move.asked.holder) for move in moves]
     first = Accepted(call, moved[0].id, moved[0].state)
     for move, thread in zip(moves, moved, strict=True):
         _move(transition, call, thread, move, first)
@@ -340,7 +343,7 @@ def _move(transition: Transition, call: Call, thread: Thread, move: _Move, first
             variables.keep(transition, thread, move.assigned)
         return
     if thread.rests_on is RestsOn.CHILDREN:
-        cut_off(transition, transition.tally(thread.id), thread.last_event)
+        cut_off(transition, transition.tree.tally(thread.id), thread.last_event)
     else:
         effect.leave_state(transition, thread, same_turn=True)
     leave(transition, thread, state, move.output, reaction.next, move.assigned)
@@ -384,9 +387,10 @@ def close(transition: Transition) -> None:
 
     And the call that came when its history was too full to carry it out.
     """
-    if not transition.decided:
+    if not transition.outcome.decided:
         return
-    final, otherwise = transition.final_state, ENDED if transition.ended else UNDOING
+    final = transition.outcome.execution.final_state
+    otherwise = ENDED if transition.outcome.ended else UNDOING
     for call in transition.book.undecided():
         reason = _last_words(transition, final, call, otherwise)
         transition.book.refused.append(call.refused(final, reason, transition.now))
@@ -419,7 +423,7 @@ def _last_words(
 
 def _reason(transition: Transition, asked: _Asked) -> str:
     try:
-        return _words(transition, transition.thread(asked.holder), asked.reaction)
+        return _words(transition, transition.tree.thread(asked.holder), asked.reaction)
     except StateFailure as failed:
         return _cause(transition, failed)
 
@@ -436,9 +440,9 @@ def _words(transition: Transition, thread: Thread, reaction: Reaction) -> str:
             value = expression.value(
                 field,
                 thread.input.value,
-                transition.context(thread),
+                surroundings.context(transition, thread),
                 transition.draw(field),
-                transition.variables(thread),
+                surroundings.variables(transition, thread),
             )
             said = value if isinstance(value, str) else show(value)
         case None:

@@ -14,7 +14,7 @@ from orchestrator.asl.query_templates import QueryTemplate
 from orchestrator.asl.states import Map, Parallel, Pass, Task
 from orchestrator.asl.states.assign import Assign
 from orchestrator.asl.templates import Template
-from orchestrator.execution import queries, variables
+from orchestrator.execution import queries, surroundings, variables
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.queries import NOTHING_MORE, Known
 from orchestrator.execution.setback import OutputTooLarge
@@ -120,8 +120,8 @@ def _followed(
 
 def read(transition: Transition, thread: Thread, path: Path, document: Payload) -> Json:
     """Return what is at a path; raises StateFailure."""
-    seen = transition.variables(thread) if path.variables else NO_VARIABLES
-    return path.read(document.value, transition.context(thread), variables=seen)
+    seen = surroundings.variables(transition, thread) if path.variables else NO_VARIABLES
+    return path.read(document.value, surroundings.context(transition, thread), variables=seen)
 
 
 def rendered(
@@ -139,8 +139,8 @@ def rendered(
     return Payload.of(
         template.render(
             given.value,
-            transition.context(thread),
+            surroundings.context(transition, thread),
             transition.draw(field),
-            transition.variables(thread),
+            surroundings.variables(transition, thread),
         )
     )

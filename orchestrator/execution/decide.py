@@ -13,6 +13,7 @@ from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
 from orchestrator.execution import calling, effect, ending, undoing
 from orchestrator.execution.call import UNDOING
+from orchestrator.execution.conclusion import conclude
 from orchestrator.execution.decision import (
     NOTHING_AROUND,
     Around,
@@ -76,7 +77,7 @@ def begin(  # noqa: PLR0913  # all that a beginning depends on
     view = View(execution, scope, frames={}, forks={}, input=given, around=around)
     transition = Transition(machine, view, now, bits, limits, evaluate)
     root = Thread("", given)
-    transition.create(root)
+    transition.tree.create(root)
     try:
         transition.record(
             "ExecutionStarted",
@@ -89,7 +90,7 @@ def begin(  # noqa: PLR0913  # all that a beginning depends on
         follow(transition)
     except HistoryFull:
         transition.overflow(root.state)
-    return replace(transition.decision(), input=given)
+    return replace(conclude(transition), input=given)
 
 
 EXPRESS_SECONDS = 300
@@ -124,7 +125,7 @@ def decide(
         calling.close(transition)
     except NeedsMore as needs:
         return needs.missing
-    return transition.decision()
+    return conclude(transition)
 
 
 def _follow(transition: Transition, event: Event) -> Decision | None:
@@ -137,7 +138,7 @@ def _follow(transition: Transition, event: Event) -> Decision | None:
         elif is_effect(frame_of(event)):
             effect.take(transition, event)
         elif _is_of_a_cancelled(transition.view, event):
-            undoing.hear(transition, transition.thread(frame_of(event)), event)
+            undoing.hear(transition, transition.tree.thread(frame_of(event)), event)
         elif is_undo(frame_of(event)):
             undoing.take(transition, event)
         else:
@@ -156,8 +157,8 @@ def _overflow(transition: Transition, event: Event) -> None:
         return
     transition.agenda.clear()
     ending.overflow(transition, failure)
-    if frame_of(event) and transition.knows(frame_of(event)):
-        thread = transition.thread(frame_of(event))
+    if frame_of(event) and transition.tree.knows(frame_of(event)):
+        thread = transition.tree.thread(frame_of(event))
         if thread.status is FrameStatus.CANCELLED:
             undoing.hear(transition, thread, event)
     follow(transition)
@@ -176,9 +177,9 @@ def _react(transition: Transition, event: Event) -> None:
         case CallArrived() | EffectRetried() | CompensationRetried() | CompensationSkipped():
             pass  # none is the tree's
         case TaskSucceeded() | TaskFailed() | TaskLost():
-            report(transition, transition.thread(event.frame), event)
+            report(transition, transition.tree.thread(event.frame), event)
         case CallbackSucceeded() | CallbackFailed() | ChildEnded():
-            report(transition, transition.thread(event.frame), event)
+            report(transition, transition.tree.thread(event.frame), event)
         case MomentDue():
             _wake(transition, event)
         case DeadlinePassed():
@@ -188,7 +189,7 @@ def _react(transition: Transition, event: Event) -> None:
 
 
 def _wake(transition: Transition, event: MomentDue) -> None:
-    thread = transition.thread(event.frame)
+    thread = transition.tree.thread(event.frame)
     match thread.rests_on:
         case RestsOn.TASK | RestsOn.CALLBACK | RestsOn.EXECUTION:
             report(transition, thread, event)

@@ -96,6 +96,14 @@ class Seen:
     deliveries: int
     wake_at: datetime | None
 
+    @classmethod
+    def of(cls, frame: Frame) -> Seen:
+        """Return what there is to be seen of a frame."""
+        task = frame.task
+        if task is None:
+            return cls(None, 0, frame.wake_at)
+        return cls(task.token, task.deliveries, frame.wake_at)
+
 
 @dataclass(frozen=True, slots=True)
 class FrameUpdate:

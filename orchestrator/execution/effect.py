@@ -180,9 +180,9 @@ def leave_all(transition: Transition) -> None:
     """Start the exit effects of all frames that stand in an Await: the execution is made to end."""
     if not transition.machine.exits:
         return
-    for frame in transition.open_frames():
+    for frame in transition.tree.open_frames():
         if frame.rests_on is RestsOn.CALL:
-            leave_state(transition, transition.thread(frame.id))
+            leave_state(transition, transition.tree.thread(frame.id))
 
 
 # ------------------------------------------------------------------------------------ reports

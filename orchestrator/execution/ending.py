@@ -24,7 +24,7 @@ def succeed(transition: Transition, thread: Thread) -> None:
     transition.record("ExecutionSucceeded", thread.last_event, {"output": thread.input})
     if transition.machine.undoes and transition.view.execution.parent is None:
         transition.pending.drop(subtree(""))
-    transition.end(ExecutionStatus.SUCCEEDED, final_state=thread.state, output=thread.input)
+    transition.outcome.end(ExecutionStatus.SUCCEEDED, final_state=thread.state, output=thread.input)
 
 
 def fail(transition: Transition, thread: Thread, failure: Failure) -> None:
@@ -44,13 +44,13 @@ def stop(transition: Transition, event: StopRequested) -> None:
     failure = bounded(event.error, event.cause, transition.limits)
     execution = transition.view.execution
     if execution.phase is Phase.UNDOING:
-        transition.abandon()
-        _end(transition, transition.thread("").last_event)
+        transition.outcome.abandon()
+        _end(transition, transition.tree.thread("").last_event)
         return
     effect.leave_all(transition)
     if event.abort:
         if undoing.wanted(transition, "", 0) or execution.undoing is Undoing.RUNNING:
-            transition.abandon()
+            transition.outcome.abandon()
         _fix(transition, ExecutionStatus.ABORTED, failure)
         _end(transition, 0)
         return
@@ -68,7 +68,7 @@ def _conclude(
     transition: Transition, status: ExecutionStatus, failure: Failure | None, previous: int
 ) -> None:
     _fix(transition, status, failure)
-    root = transition.thread("")
+    root = transition.tree.thread("")
     if root.rests_on is RestsOn.UNDOING:
         return  # what it undoes already is undone first
     if undoing.wanted(transition, "", 0):
@@ -78,23 +78,23 @@ def _conclude(
 
 
 def _fix(transition: Transition, status: ExecutionStatus, failure: Failure | None) -> None:
-    final_state = transition.thread("").state if transition.knows("") else None
-    transition.settle_outcome(status, final_state=final_state, failure=failure)
+    final_state = transition.tree.thread("").state if transition.tree.knows("") else None
+    transition.outcome.settle(status, final_state=final_state, failure=failure)
 
 
 def undone(transition: Transition) -> None:
     """Go on with an execution that will end and whose root frame has been waited for."""
-    root = transition.thread("")
+    root = transition.tree.thread("")
     if undoing.wanted(transition, "", 0):
         undoing.start(transition, root, 0, None)
         return
-    transition.has_undone()
+    transition.outcome.has_undone()
     _end(transition, transition.next_event_id - 1)
 
 
 def _end(transition: Transition, previous: int) -> None:
     """End the execution as it was fixed."""
-    run = transition.execution
+    run = transition.outcome.execution
     status = run.outcome or run.status
     details: dict[str, Detail] = {}
     if run.error is not None:
@@ -103,21 +103,21 @@ def _end(transition: Transition, previous: int) -> None:
         details["cause"] = run.cause
     transition.record(_EVENTS[status], previous, details)
     failure = None if status is ExecutionStatus.TIMED_OUT else Failure(run.error, run.cause)
-    transition.end(status, final_state=run.final_state, failure=failure)
+    transition.outcome.end(status, final_state=run.final_state, failure=failure)
 
 
 def _let_all_go(transition: Transition) -> None:
     """Let every frame go but the root, which rests until what they have done is undone."""
     if not transition.machine.undoes:
         return
-    transition.open_frames()
-    root = transition.thread("")
+    transition.tree.open_frames()
+    root = transition.tree.thread("")
     if root.fork is not None:
-        tally = transition.tally("")
-        below = transition.below(tally)
+        tally = transition.tree.tally("")
+        below = transition.tree.below(tally)
         for place in below.values():
             register.let_go(transition, place)
-        transition.close_fork(tally, sum(not is_undo(one) for one in below))
+        transition.tree.close_fork(tally, sum(not is_undo(one) for one in below))
         root.changed, root.fork = True, None
     register.let_go(transition, root)
     if root.status is not FrameStatus.CANCELLED and root.rests_on is not RestsOn.UNDOING:

@@ -38,7 +38,7 @@ from orchestrator.execution.transition import Admission, Transition, Undone
 
 def follow(transition: Transition) -> None:
     """Follow everything on the agenda until all rests or the execution has ended."""
-    while transition.agenda and not transition.ended:
+    while transition.agenda and not transition.outcome.ended:
         item = transition.agenda.pop()
         if isinstance(item, Undone):
             _resume(transition, item)
@@ -178,11 +178,11 @@ def _join(transition: Transition, thread: Thread, result: Payload) -> None:
 
 def _resume(transition: Transition, item: Undone) -> None:
     """Let a frame go on that has rested until what it has done was undone."""
-    if transition.execution.phase is Phase.UNDOING and not item.frame:
+    if transition.outcome.execution.phase is Phase.UNDOING and not item.frame:
         ending.undone(transition)
         return
-    transition.has_undone()
-    thread = transition.thread(item.frame)
+    transition.outcome.has_undone()
+    thread = transition.tree.thread(item.frame)
     setback = None if thread.pause is None else thread.pause.setback
     state = transition.state_of(thread)
     thread.rest_no_more()  # though there may be no room in the history for what follows

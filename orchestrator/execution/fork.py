@@ -71,7 +71,7 @@ def open_fork(
         if terms.tolerated_percentage is None
         else float(terms.tolerated_percentage),
     )
-    tally = transition.open_fork(fork, _children(fork, inputs, items, 0))
+    tally = transition.tree.open_fork(fork, _children(fork, inputs, items, 0))
     thread.rest_on_children(entry)
     if total == 0:
         _join(transition, thread, tally)
@@ -99,7 +99,7 @@ def _check_limits(transition: Transition, thread: Thread, children: int) -> None
         raise StateFailure(RUNTIME, f"A fork of {children} is over the limit of {limits.children}.")
     if thread.id.count("/") >= limits.nesting:
         raise StateFailure(RUNTIME, f"Forks are nested more than {limits.nesting} deep.")
-    if transition.frames + children > limits.frames:
+    if transition.tree.size + children > limits.frames:
         raise StateFailure(RUNTIME, f"The execution has more than {limits.frames} frames.")
 
 
@@ -112,11 +112,11 @@ def go_on(transition: Transition, thread: Thread, again: Again) -> None:
     `again` makes the inputs and items of some children as they were made when the fork opened.
     """
     thread.wake(None)
-    tally = transition.tally(thread.id)
+    tally = transition.tree.tally(thread.id)
     fork = tally.fork
     if fork.max_concurrency:
         room = min(fork.total - tally.admitted, fork.max_concurrency - tally.open)
-        transition.require_children(tally, min(room, ADMITTED_AT_ONCE))
+        transition.tree.require_children(tally, min(room, ADMITTED_AT_ONCE))
     else:
         first = tally.admitted
         inputs, items = again(range(first, min(fork.total, first + ADMITTED_AT_ONCE)))
@@ -139,7 +139,7 @@ def admit(transition: Transition, admission: Admission) -> None:
 
 def _begin(transition: Transition, tally: Tally, previous: int) -> None:
     state = transition.fork_state(tally)
-    child = transition.next_child(tally)
+    child = transition.tree.next_child(tally)
     tally.admitted += 1
     tally.changed = True
     if isinstance(state, Map):
@@ -165,7 +165,7 @@ def _record_iteration(
 
 def settle(transition: Transition, child: Thread) -> None:
     """Count a child that has ended; join the fork, or cancel it, or let another child begin."""
-    tally = transition.tally(parent_id(child.id))
+    tally = transition.tree.tally(parent_id(child.id))
     state = transition.fork_state(tally)
     setback = child.setback
     tally.changed = True
@@ -184,7 +184,7 @@ def settle(transition: Transition, child: Thread) -> None:
             return
         child.input = Payload.of(as_output(setback))
     if tally.complete:
-        parent = transition.thread(tally.fork.frame)
+        parent = transition.tree.thread(tally.fork.frame)
         parent.last_event = child.last_event
         _join(transition, parent, tally)
     elif tally.fork.max_concurrency:
@@ -195,7 +195,7 @@ def _replace(transition: Transition, tally: Tally, ended: Thread) -> None:
     if not tally.admits:
         return
     if transition.spent:
-        transition.thread(tally.fork.frame).wake(transition.now)
+        transition.tree.thread(tally.fork.frame).wake(transition.now)
     else:
         _begin(transition, tally, ended.last_event)
 
@@ -203,8 +203,8 @@ def _replace(transition: Transition, tally: Tally, ended: Thread) -> None:
 def _join(transition: Transition, parent: Thread, tally: Tally) -> None:
     """Hand the outputs of all children to the frame that rests on them, and let them go."""
     state = transition.fork_state(tally)
-    parent.result = Payload.array(transition.outputs(tally))
-    transition.close_fork(tally, tally.fork.total)
+    parent.result = Payload.array(transition.tree.outputs(tally))
+    transition.tree.close_fork(tally, tally.fork.total)
     transition.record(f"{type(state).__name__}StateSucceeded", parent.last_event, {})
     parent.changed = True
     parent.fork = None
@@ -220,7 +220,7 @@ def _cancel(transition: Transition, tally: Tally, failed: Thread, setback: Setba
 
 def break_off(transition: Transition, parent: Thread, setback: Setback) -> None:
     """End a fork because its next children cannot be made."""
-    _end_early(transition, transition.tally(parent.id), parent.last_event, None, setback)
+    _end_early(transition, transition.tree.tally(parent.id), parent.last_event, None, setback)
 
 
 def _end_early(
@@ -238,7 +238,7 @@ def cut_off(
     """Abort the children of a fork that are open, and return its frame, which rests no more."""
     frames = tally.admitted if tally.fork.max_concurrency == 0 else tally.fork.total
     if tally.open:
-        below = transition.below(tally)
+        below = transition.tree.below(tally)
         frames = sum(_counts(place) for place in below.values())
         for frame_id in sorted(below, key=_natural):
             place = below[frame_id]
@@ -246,8 +246,8 @@ def cut_off(
                 if not is_undo(frame_id):
                     _abort(transition, place, previous)
                 register.let_go(transition, place)
-    transition.close_fork(tally, frames)
-    parent = transition.thread(tally.fork.frame)
+    transition.tree.close_fork(tally, frames)
+    parent = transition.tree.thread(tally.fork.frame)
     parent.last_event = previous
     parent.changed = True
     parent.fork = None
@@ -266,12 +266,12 @@ def _of_the_fork(tally: Tally, setback: Setback) -> Setback:
 
 def _abort(transition: Transition, place: Thread | Frame, previous: int) -> None:
     """Record that a frame is aborted: its iteration and the state in which it stands."""
-    parent = transition.standing(parent_id(place.id))
+    parent = transition.tree.standing(parent_id(place.id))
     around = transition.machine.state(parent.state or "")
     if isinstance(around, Map):
         _record_iteration(transition, around, place, "Aborted", previous)
     if place.rests_on is RestsOn.CALL:
-        effect.leave_state(transition, transition.thread(place.id))
+        effect.leave_state(transition, transition.tree.thread(place.id))
     _record_abort(transition, place, previous, (Task, Wait, Await, Parallel, Map))
 
 

@@ -9,6 +9,7 @@ from orchestrator.asl.document import Json, show
 from orchestrator.asl.errors import QUERY_EVALUATION_ERROR, StateFailure
 from orchestrator.asl.jsonata import STATES, UNDEFINED, Query, Question
 from orchestrator.asl.query_templates import Queried, QueryTemplate
+from orchestrator.execution import surroundings
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import Transition
@@ -92,7 +93,8 @@ def _bindings(
     transition: Transition, thread: Thread, query: Query, known: Known
 ) -> dict[str, Json]:
     bindings: dict[str, Json] = {}
-    if (variables := transition.variables(thread)) and (query.variables or query.uncalled):
+    variables = surroundings.variables(transition, thread)
+    if variables and (query.variables or query.uncalled):
         names = query.variables | query.uncalled
         bindings = {name: variables[name] for name in names if name in variables}
     states: dict[str, Json] = {}
@@ -104,7 +106,7 @@ def _bindings(
     if known.error_output is not None and (wanted is None or "errorOutput" in wanted):
         states["errorOutput"] = known.error_output
     if query.reads_context:
-        states["context"] = transition.context(thread, known.item)()
+        states["context"] = surroundings.context(transition, thread, known.item)()
     bindings[STATES] = states
     return bindings
 

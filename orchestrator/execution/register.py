@@ -10,7 +10,7 @@ from orchestrator.asl.query_templates import QueryTemplate
 from orchestrator.asl.resources import Kind, Pattern
 from orchestrator.asl.states import Map, Parallel, Task
 from orchestrator.asl.states.effect import Effect
-from orchestrator.execution import key, queries, served
+from orchestrator.execution import key, queries, served, surroundings
 from orchestrator.execution.compensation import (
     Compensation,
     CompensationStatus,
@@ -145,9 +145,9 @@ def _arguments(transition: Transition, thread: Thread, done: _Done, both: Payloa
         return Payload.of(queries.rendered(transition, thread, template, known))
     found: Json = template.render(
         both.value,
-        transition.context(thread),
+        surroundings.context(transition, thread),
         transition.draw("Compensate/Parameters"),
-        transition.variables(thread),
+        surroundings.variables(transition, thread),
         lenient=not done.is_known,
     )
     return Payload.of(found)
@@ -156,7 +156,7 @@ def _arguments(transition: Transition, thread: Thread, done: _Done, both: Payloa
 def widths(transition: Transition, frame_id: str) -> tuple[int, ...]:
     """Return the MaxConcurrency of the forks around a frame, outermost first."""
     around = lineage(frame_id)[:-1]
-    return tuple(transition.tally(one).fork.max_concurrency for one in around)
+    return tuple(transition.tree.tally(one).fork.max_concurrency for one in around)
 
 
 # ---------------------------------------------------------------------------------- cancelling
@@ -181,9 +181,9 @@ def let_go(transition: Transition, place: Thread | Frame) -> None:
     if not isinstance(state, Task):
         return
     if state.resource.waits_for_execution:
-        _let_go_of_child(transition, transition.thread(place.id), state)
+        _let_go_of_child(transition, transition.tree.thread(place.id), state)
     elif state.compensate is not None:
-        _let_go_of_task(transition, transition.thread(place.id), state)
+        _let_go_of_task(transition, transition.tree.thread(place.id), state)
 
 
 def _let_go_of_task(transition: Transition, thread: Thread, state: Task) -> None:
@@ -193,7 +193,7 @@ def _let_go_of_task(transition: Transition, thread: Thread, state: Task) -> None
             _keep(transition, thread, state)
         case RestsOn.TASK if task is not None:
             if thread.id:
-                transition.leave_out(thread)
+                thread.vanish()
             silent = thread.retries.reported if task.deliveries > 0 else silent
             _register_unknown(transition, thread, state, silent)
         case RestsOn.CALLBACK:
@@ -213,7 +213,7 @@ def _let_go_of_child(transition: Transition, thread: Thread, state: Task) -> Non
         if thread.rests_on is RestsOn.EXECUTION:
             thread.wake_at = thread.timeout_at = None
     elif thread.id:
-        transition.leave_out(thread)
+        thread.vanish()
 
 
 def _is_waited_for(thread: Thread, state: Task) -> bool:
@@ -244,9 +244,9 @@ def _keep(transition: Transition, thread: Thread, state: Task) -> None:
             status=CompensationStatus.DOUBTFUL,
         )
     )
-    transition.surround(thread)
+    surroundings.surround(transition, thread)
     thread.cancel(UndoNote(thread.id, event=thread.entry, pointer=pointer))
-    transition.keep(thread)
+    transition.tree.keep(thread)
 
 
 def heard(
@@ -291,11 +291,11 @@ def _let_go_of_undoing(transition: Transition, place: Thread | Frame) -> None:
     note = place.undo
     if note is None or not note.event or place.status is not FrameStatus.RESTING:
         return
-    thread = transition.thread(place.id)
+    thread = transition.tree.thread(place.id)
     if thread.rests_on is RestsOn.TASK and thread.task is not None and thread.task.claimed_by:
         transition.pending.mark(note.number, CompensationStatus.DOUBTFUL)
         thread.cancel(note)
-        transition.keep(thread)
+        transition.tree.keep(thread)
     elif thread.rests_on in (RestsOn.TASK, RestsOn.CLOCK):
-        transition.leave_out(thread)
+        thread.vanish()
         transition.pending.mark(note.number, CompensationStatus.PENDING)

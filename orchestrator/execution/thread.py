@@ -189,6 +189,11 @@ class Thread:
         self.status = FrameStatus.CANCELLED
         self.undo = note
 
+    def vanish(self) -> None:
+        """Be no more, if it is as it was seen; or else nothing of this transition holds."""
+        self.changed = True
+        self.gone = True
+
     def block(self) -> None:
         """Stand until an operator does something about it."""
         self._leave()

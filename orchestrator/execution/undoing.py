@@ -73,10 +73,10 @@ def start(transition: Transition, thread: Thread, floor: int, setback: Setback |
     undo.undo = UndoNote(thread.id, floor)
     undo.state, undo.status = thread.state, FrameStatus.RESTING
     undo.last_event = thread.last_event
-    transition.create(undo)
+    transition.tree.create(undo)
     if thread.status is not FrameStatus.CANCELLED:
         thread.rest_on_undoing(Pause(setback))
-    transition.undoes()
+    transition.outcome.undoes()
     _advance(transition, undo)
 
 
@@ -171,14 +171,14 @@ def _open(transition: Transition, undo: Thread, found: Compensation) -> None:
         child = Thread(f"{fork.prefix}{number}", _NOTHING)
         child.undo = UndoNote(f"{prefix}{index}")
         children.append(child)
-    tally = transition.open_undoing(fork, children)
+    tally = transition.tree.open_undoing(fork, children)
     undo.rest_on_children(entry)
     for _ in range(min(fork.total, fork.max_concurrency)):
         _begin(transition, tally, undo.last_event)
 
 
 def _begin(transition: Transition, tally: Tally, previous: int) -> None:
-    child = transition.next_child(tally)
+    child = transition.tree.next_child(tally)
     tally.admitted += 1
     tally.changed = True
     child.status = FrameStatus.RESTING
@@ -193,12 +193,12 @@ def _finish(transition: Transition, undo: Thread) -> None:
     if "/" in undo.id[len(owner) :]:
         _settle(transition, undo)
         return
-    transition.leave_out(undo)
+    undo.vanish()
     transition.agenda.append(Undone(owner))
 
 
 def _settle(transition: Transition, child: Thread) -> None:
-    tally = transition.tally(parent_id(child.id))
+    tally = transition.tree.tally(parent_id(child.id))
     tally.changed = True
     tally.succeeded += 1
     if not tally.fresh:
@@ -207,8 +207,8 @@ def _settle(transition: Transition, child: Thread) -> None:
         if tally.admits:
             _begin(transition, tally, child.last_event)
         return
-    parent = transition.thread(tally.fork.frame)
-    transition.close_fork(tally, 0)
+    parent = transition.tree.thread(tally.fork.frame)
+    transition.tree.close_fork(tally, 0)
     parent.last_event = child.last_event
     parent.changed, parent.fork = True, None
     _advance(transition, parent)
@@ -228,7 +228,7 @@ def take(transition: Transition, event: Event) -> None:
             pass
         case _:
             raise TypeError(f"nothing undoes at {type(event).__name__}")
-    undo = transition.thread(event.frame)
+    undo = transition.tree.thread(event.frame)
     match event:
         case TaskSucceeded():
             _succeed(transition, undo, event)
@@ -346,7 +346,7 @@ def hear(transition: Transition, thread: Thread, event: Event) -> None:
         else:
             _hear_of_work(transition, thread, doubtful, event)
     if thread.id:
-        transition.leave_out(thread)
+        thread.vanish()
     else:
         thread.undo = None
         thread.rest_on_undoing(Pause())
@@ -363,9 +363,9 @@ def _started_a_child(transition: Transition, thread: Thread) -> bool:
 
 def _wake(transition: Transition, undo_id: str) -> None:
     """Let the frame go on that has waited for a cancelled one; it may be gone itself by now."""
-    transition.require_frames(lineage(undo_id))
-    if transition.knows(undo_id):
-        undo = transition.thread(undo_id)
+    transition.tree.require_frames(lineage(undo_id))
+    if transition.tree.knows(undo_id):
+        undo = transition.tree.thread(undo_id)
         if undo.rests_on is RestsOn.UNDOING:
             _advance(transition, undo)
 

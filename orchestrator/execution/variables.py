@@ -12,7 +12,7 @@ from orchestrator.asl.errors import DATA_LIMIT_EXCEEDED, RUNTIME, StateFailure
 from orchestrator.asl.limits import Limits
 from orchestrator.asl.query_templates import QueryTemplate
 from orchestrator.asl.states.assign import Assign
-from orchestrator.execution import queries
+from orchestrator.execution import queries, surroundings
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.queries import Known
 from orchestrator.execution.thread import Thread
@@ -36,9 +36,9 @@ def assigned(
     else:
         made = assign.render(
             given.value,
-            transition.context(thread),
+            surroundings.context(transition, thread),
             transition.draw("Assign"),
-            transition.variables(thread),
+            surroundings.variables(transition, thread),
         )
     if not isinstance(made, dict) or not made:
         return None
@@ -47,7 +47,7 @@ def assigned(
 
 def keep(transition: Transition, thread: Thread, new: Assigned) -> None:
     """Let the states that follow see new values; raises StateFailure where that cannot be."""
-    outer = transition.outer_variables(thread)
+    outer = surroundings.outer_variables(transition, thread)
     for name in new:
         if name in outer:
             cause = f"The variable '{name}' cannot be assigned: it exists in an outer scope."
@@ -57,7 +57,9 @@ def keep(transition: Transition, thread: Thread, new: Assigned) -> None:
     kept: dict[str, Json] = dict(own) if isinstance(own, dict) else {}
     kept.update({name: payload.value for name, payload in new.items()})
     variables = Payload.of(kept)
-    size = len(variables.text) + sum(len(one) for one in transition.outer_texts(thread))
+    size = len(variables.text) + sum(
+        len(one) for one in surroundings.outer_texts(transition, thread)
+    )
     most = transition.limits.variables_bytes
     if size > most:
         raise _too_large(f"The variables have more than {most} bytes.")

@@ -10,7 +10,7 @@ CALLING: Final = "orchestrator/execution/calling.py"
 AWAIT_STATE: Final = "orchestrator/execution/states/await_.py"
 EFFECT: Final = "orchestrator/execution/effect.py"
 DECIDE: Final = "orchestrator/execution/decide.py"
-TREE: Final = "orchestrator/execution/transition.py"
+TREE: Final = "orchestrator/execution/tree.py"
 RECORDS: Final = "orchestrator/store/call.py"
 
 AWAIT: Final = "tests/execution/test_await.py::"
@@ -292,7 +292,7 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
     mutant(
         "who is made to leave runs its exit effects",
         "orchestrator/execution/fork.py",
-        "        effect.leave_state(transition, transition.thread(place.id))\n",
+        "        effect.leave_state(transition, transition.tree.thread(place.id))\n",
         "        pass\n",
         CHARTS + "test_a_failing_sibling_makes_a_branch_leave_its_await",
     ),

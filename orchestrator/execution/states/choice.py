@@ -6,7 +6,7 @@ from orchestrator.asl.choices import Rule
 from orchestrator.asl.errors import RUNTIME, StateFailure
 from orchestrator.asl.jsonata import Query
 from orchestrator.asl.states import Choice, ChoiceRule
-from orchestrator.execution import dataflow, queries
+from orchestrator.execution import dataflow, queries, surroundings
 from orchestrator.execution.failure import leave
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.thread import Thread
@@ -38,8 +38,8 @@ def enter(transition: Transition, thread: Thread, state: Choice) -> None:
 def _holds(transition: Transition, thread: Thread, choice: ChoiceRule, given: Payload) -> bool:
     match choice.rule:
         case Rule():
-            seen = transition.variables(thread)
-            return choice.rule.holds(given.value, transition.context(thread), seen)
+            seen = surroundings.variables(transition, thread)
+            return choice.rule.holds(given.value, surroundings.context(transition, thread), seen)
         case Query():
             return queries.condition(transition, thread, choice.rule, f"{choice.field}/Condition")
         case bool(always):

@@ -7,7 +7,7 @@ from orchestrator.asl.errors import RUNTIME, StateFailure
 from orchestrator.asl.expressions import Expression
 from orchestrator.asl.jsonata import Query
 from orchestrator.asl.states import Fail
-from orchestrator.execution import queries
+from orchestrator.execution import queries, surroundings
 from orchestrator.execution.failure import meet
 from orchestrator.execution.setback import Setback, bounded
 from orchestrator.execution.thread import Thread
@@ -35,9 +35,9 @@ def _text(transition: Transition, thread: Thread, expression: Expression, field:
     value = expression.value(
         field,
         thread.input.value,
-        transition.context(thread),
+        surroundings.context(transition, thread),
         transition.draw(field),
-        transition.variables(thread),
+        surroundings.variables(transition, thread),
     )
     if not isinstance(value, str):
         raise StateFailure(

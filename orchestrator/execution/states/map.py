@@ -9,7 +9,7 @@ from orchestrator.asl.query_templates import Queried, QueryTemplate
 from orchestrator.asl.spelling import number_in
 from orchestrator.asl.states import Map
 from orchestrator.asl.states.fields import JSONATA, MOST_SECONDS
-from orchestrator.execution import dataflow, queries
+from orchestrator.execution import dataflow, queries, surroundings
 from orchestrator.execution.failure import leave
 from orchestrator.execution.fork import Terms, open_fork
 from orchestrator.execution.payload import Payload
@@ -86,13 +86,13 @@ def _inputs(
         return items
     inputs: list[Payload] = []
     left = transition.limits.fork_bytes
-    seen = transition.variables(thread)
+    seen = surroundings.variables(transition, thread)
     for index, item in enumerate(items, first):
         if isinstance(selector, QueryTemplate):
             known = Known(item=(index, item), again=True)
             selected = Payload.of(queries.rendered(transition, thread, selector, known))
         else:
-            context = transition.context(thread, (index, item))
+            context = surroundings.context(transition, thread, (index, item))
             draw = transition.draw(f"ItemSelector/{index}")
             selected = Payload.of(selector.render(given.value, context, draw, seen))
         dataflow.check_size(transition, selected, state.name)
