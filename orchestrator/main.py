@@ -316,6 +316,12 @@ def application(parts: Parts, host: str = "127.0.0.1", *, test_cases: bool = Fal
     given = frozenset(name.strip() for name in parts.settings.hosts.split(",") if name.strip())
     here = f"[{host}]" if ":" in host else host
     names = None if here not in LOOPBACK and not given else LOOPBACK | given
+    if here not in LOOPBACK:
+        log.warning(
+            "the console and the APIs can be reached from elsewhere, and nobody has to sign in",
+            host=host,
+            answers_to="any name: set ORCHESTRATOR_HOSTS" if names is None else sorted(names),
+        )
     app = doors(service, store.scope, store.limits, test_cases=test_cases, hosts=names)
     Console(service, store.limits).join(app)
     return app

@@ -17,7 +17,7 @@ from orchestrator.asl.limits import Limits
 from orchestrator.service import STYLE, Orchestrator, Wanted
 from orchestrator.web.execution_page import ExecutionPage
 from orchestrator.web.executions_page import ExecutionsPage, read_wanted
-from orchestrator.web.guard import TOKEN, Guard
+from orchestrator.web.guard import TOKEN, Dressed, Guard, is_foreign
 from orchestrator.web.history_page import HistoryPage
 from orchestrator.web.live import Live
 from orchestrator.web.machines_page import MachinesPage
@@ -96,6 +96,7 @@ class Console:
             app.add_route(path, self._done(act), methods=["POST"])
         app.add_route("/live", self._watch, methods=["GET"])
         app.add_route("/static/{name}", self._file, methods=["GET"])
+        app.add_middleware(Dressed)
         self._keep_open(app)
 
     def _keep_open(self, app: FastAPI) -> None:
@@ -163,7 +164,7 @@ class Console:
             response = await self._run(self._drawn, page, ask)
         except Exception as error:  # noqa: BLE001  # each becomes a page
             response = await self._run(self._refusal, request, visitor, error)
-        self._guard.dress(response, visitor)
+        self._guard.greet(response, visitor)
         return response
 
     def _drawn(self, page: Page, ask: Ask) -> Response:
@@ -193,21 +194,19 @@ class Console:
     async def _file(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name == MACHINE_STYLE:
-            styled = Response(STYLE, media_type="text/css", headers={"Cache-Control": "no-cache"})
-            self._guard.dress(styled)
-            return styled
+            return Response(STYLE, media_type="text/css", headers={"Cache-Control": "no-cache"})
         if name not in FILES:
             return Response("There is no such file.\n", 404, media_type="text/plain")
-        response = FileResponse(
+        return FileResponse(
             HERE / "static" / name, media_type=FILES[name], headers={"Cache-Control": "no-cache"}
         )
-        self._guard.dress(response)
-        return response
 
     # -- news ------------------------------------------------------------------------------------
 
     async def _watch(self, request: Request) -> Response:
         """Tell a page whenever what it shows has changed: one execution, or a list of them."""
+        if is_foreign(request):
+            return Response("News are for the console's own pages.\n", 403, media_type="text/plain")
         given = request.query_params.get("execution", "")
         watched: Hashable
         if given.isdecimal() and len(given) <= MOST_DIGITS:
@@ -215,9 +214,7 @@ class Console:
         else:
             ask = Ask({}, request.query_params, {}, "", "", "")
             watched = read_wanted(ask, [])
-        response = self._live.stream(request, watched, request.query_params.get("seen", ""))
-        self._guard.dress(response)
-        return response
+        return self._live.stream(request, watched, request.query_params.get("seen", ""))
 
     async def _look(self, watched: list[Hashable]) -> dict[Hashable, str]:
         return await self._run(self._states, watched)

@@ -11,8 +11,9 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 
 import structlog
-from fastapi import Request
+from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 log = structlog.get_logger(__name__)
 
@@ -20,7 +21,11 @@ LOOK_SECONDS: Final = 0.4
 """How often it is looked: a page hears of a transition within half a second."""
 STILL_SECONDS: Final = 15.0
 """How often a line is sent where nothing happens, so that a connection that is gone is noticed."""
-MOST_WATCHERS: Final = 500
+MOST_WATCHERS: Final = 200
+"""Pages that hear news at once, per process: the others ask again by themselves."""
+
+AGAIN_SECONDS: Final = 5
+"""When a page for which no place is left asks for itself again."""
 
 Look: TypeAlias = "Callable[[list[Hashable]], Awaitable[dict[Hashable, str]]]"
 """Returns, by what is watched, a text that changes whenever it does."""
@@ -36,6 +41,7 @@ class Live:
         self._new: dict[asyncio.Event, str] = {}
         """Who has just come, with the state that his page shows."""
         self._looking: asyncio.Task[None] | None = None
+        self._open = 0
         self._closed = False
 
     def close(self) -> None:
@@ -47,18 +53,20 @@ class Live:
         if self._looking is not None:
             self._looking.cancel()
 
-    def stream(self, request: Request, watched: Hashable, seen: str) -> StreamingResponse:
-        """Answer with events, `changed` each time, until the page is closed.
+    def stream(self, request: Request, watched: Hashable, seen: str) -> Response:
+        """Answer with events, `changed` each time, until the page is closed; 503 if too many watch.
 
         `seen` is the state that the page shows: it may be old by the time it begins to watch.
         """
-        events = self._events(request, watched, seen)
-        return StreamingResponse(events, media_type="text/event-stream")
+        if self._open >= MOST_WATCHERS:
+            text = f"{MOST_WATCHERS} pages hear news from this process already; ask again.\n"
+            return Response(text, 503, {"Retry-After": f"{AGAIN_SECONDS}"}, "text/plain")
+        return _Stream(self._events(request, watched, seen), self._count)
+
+    def _count(self, more: int) -> None:
+        self._open += more
 
     async def _events(self, request: Request, watched: Hashable, seen: str) -> AsyncIterator[bytes]:
-        if sum(map(len, self._watchers.values())) >= MOST_WATCHERS:
-            yield b"retry: 10000\n\n"
-            return
         woken = asyncio.Event()
         self._watchers.setdefault(watched, set()).add(woken)
         self._new[woken] = seen
@@ -97,3 +105,18 @@ class Live:
                     if self._new.pop(watcher, before) != state:
                         watcher.set()
             await asyncio.sleep(LOOK_SECONDS)
+
+
+class _Stream(StreamingResponse):
+    """Events for one page: it takes a place, and gives it back however it ends."""
+
+    def __init__(self, events: AsyncIterator[bytes], count: Callable[[int], None]) -> None:
+        super().__init__(events, media_type="text/event-stream")
+        self._count = count
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._count(1)
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._count(-1)

@@ -56,8 +56,3 @@ def refusal_of(error: Exception) -> Refused:
         if isinstance(error, kind):
             return Refused(status, title, str(error))
     return Refused(500, "Something went wrong", "A fault of ours; it is logged.")
-
-
-def is_a_mistake(error: Exception) -> bool:
-    """Tell whether an error is something that whoever filled in a form can mend there."""
-    return refusal_of(error).status in (400, 409, 422)

@@ -96,6 +96,20 @@ def test_a_list_that_is_open_shows_what_is_started(seen: Seen, home: House) -> N
     page.get_by_role("link", name="appears").wait_for()
 
 
+def test_a_page_that_can_hear_no_news_asks_again_by_itself(seen: Seen, home: House) -> None:
+    address = home.start("unheard")
+    home.until(address, "Pending")
+    seen.page.route("**/live?*", lambda asked: asked.fulfill(status=503, body="too many"))
+    seen.page.clock.install()
+    with seen.page.expect_response("**/live?*"):
+        page = seen.go(f"/executions/{address}")
+    home.client.call(address, "cancel")
+    seen.page.clock.fast_forward(6_000)
+    mark(page, "Cancelled", "done")
+    assert all("503" in one for one in seen.wrong), seen.wrong
+    seen.wrong.clear()
+
+
 def test_a_review_that_stalls_escalates_before_somebodys_eyes(seen: Seen, home: House) -> None:
     address = home.start("stalls", order_id="stalls", remind=1, review=3)
     home.until(address, "Pending")

@@ -49,11 +49,20 @@ document.addEventListener("toggle", (event) => {
   if (!event.target.open && event.target.closest("[data-keep]")) refresh();
 }, true);
 
+// Where no news are to be had (too many listen, or what serves is gone) the page asks again and again.
+const AGAIN_MS = 5000;
 let news = null;
+let again = null;
 const listen = () => {
   if (!body.dataset.live || news) return;
   news = new EventSource(body.dataset.live);
   news.addEventListener("changed", refresh);
+  news.addEventListener("open", () => { clearInterval(again); again = null; });
+  news.addEventListener("error", () => {
+    if (news?.readyState !== EventSource.CLOSED) return;  // else it comes back by itself
+    news = null;
+    again ??= setInterval(() => { if (!document.hidden) { refresh(); listen(); } }, AGAIN_MS);
+  });
 };
 const hush = () => { news?.close(); news = null; };
 document.addEventListener("visibilitychange", () => {
