@@ -11,19 +11,21 @@ from typing import Final, TypeAlias
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
 from orchestrator.engine.announcement import Announcer
-from orchestrator.engine.around import Mocks, Surrounding, no_mocks
+from orchestrator.engine.around import Mocks, no_mocks
 from orchestrator.engine.arrival import Arrival, Handled, Outcome, Start
 from orchestrator.engine.bell import Bell
 from orchestrator.engine.callback import Callbacks
+from orchestrator.engine.crowd import Crowds
+from orchestrator.engine.decider import Decider, ReadMore
 from orchestrator.engine.group import Group
-from orchestrator.engine.inline import Prepared, prepare, view_in_hand
+from orchestrator.engine.inline import Prepared, view_in_hand
 from orchestrator.engine.revision import Revisions
 from orchestrator.engine.route import Routes
 from orchestrator.engine.strikes import Kept, Strikes, Struck
 from orchestrator.engine.surroundings import Surroundings
+from orchestrator.engine.unknown_commit import UnknownCommits
 from orchestrator.execution.call import Call
-from orchestrator.execution.decide import begin, decide
-from orchestrator.execution.decision import Decision, Missing, Stale, View
+from orchestrator.execution.decision import Stale, View
 from orchestrator.execution.events import (
     CallArrived,
     CompensationRetried,
@@ -33,15 +35,7 @@ from orchestrator.execution.events import (
     StopRequested,
     frame_of,
 )
-from orchestrator.execution.frame import (
-    Execution,
-    ExecutionStatus,
-    Phase,
-    Scope,
-    parent_id,
-)
-from orchestrator.execution.needs import NeedsMore
-from orchestrator.execution.payload import Payload
+from orchestrator.execution.frame import Scope
 from orchestrator.store import (
     Committed,
     Failed,
@@ -55,25 +49,9 @@ from orchestrator.store import (
 MOST_TRIES: Final = 20
 """How often an event is decided again because something else came first."""
 
-MOST_REMEMBERED: Final = 1_000
-"""Large forks that a process remembers, so that it need not read to know that they are."""
-
-SMALL_FORK: Final = 8
-"""Events of larger forks meet all the time: they take the execution's lock before they decide."""
-
-MOST_IN_TURN: Final = 3
-"""More events of one execution than this are decided together, under its lock."""
-
-TOKEN_BYTES: Final = 32
-"""How much chance goes into the tokens of one decision."""
-
 LOCKED_EVENTS: Final = 64
 LOCKED_SECONDS: Final = 0.05
 """How much one transaction that holds an execution's lock may decide."""
-
-
-MOST_UNKNOWN: Final = 1_000
-"""Commits of unknown outcome that are remembered until their results are handed in again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +92,24 @@ class Engine:
     ) -> None:
         self._strikes = Strikes(store, pauses or Pauses())
         self._store = store
-        self._limits = limits
-        self._scope = scope or Scope()
         self._surroundings = surroundings or Surroundings()
         self._revisions = Revisions(store, limits, self._surroundings.parse)
         self._results: Group[Arrival, Handled] = Group(self._handle, limits.group_transitions)
         self._starts: Group[Start, Started] = Group(self.start_many, limits.group_transitions)
-        self._unknown: dict[Event, Prepared] = {}
-        """What was to be committed when the connection died, by the event that will come again."""
-        self._large: set[tuple[int, str]] = set()
+        self._unknown = UnknownCommits()
+        self._crowds = Crowds()
         self.routes = Routes(store, self._surroundings.monotonic)
         self._announcer = Announcer(store, bell, self.routes, wake)
         self.callbacks = Callbacks(partial(store.secret, "callbacks"))
-        self._surrounding = Surrounding(store, mocks)
+        self._decider = Decider(
+            store,
+            self._revisions,
+            self.routes,
+            self._surroundings,
+            limits=limits,
+            scope=scope or Scope(),
+            mocks=mocks,
+        )
 
     def machine(self, revision: int) -> Machine:
         """The machine of a revision."""
@@ -144,7 +127,7 @@ class Engine:
         An execution of that name that exists already is answered as it is (`created` False).
         """
         while True:
-            prepared = [self._begin(start) for start in starts]
+            prepared = [self._decider.begin(start) for start in starts]
             try:
                 started = self._store.start([one.decision for one in prepared])
             except IdTaken:
@@ -153,47 +136,6 @@ class Engine:
                 one for one, answer in zip(prepared, started, strict=True) if answer.created
             )
             return started
-
-    def _begin(self, start: Start) -> Prepared:
-        now = self._store.now()
-        execution = Execution(
-            id=self._surroundings.new_id(),
-            machine=start.machine,
-            revision=start.revision,
-            name=start.name,
-            status=ExecutionStatus.RUNNING,
-            phase=Phase.OPEN,
-            version=0,
-            next_event_id=1,
-            started_at=now,
-            last_event_at=now,
-            parent=start.parent,
-            origin=start.origin,
-        )
-        machine = self._revisions.machine(start.revision)
-        bits = self._surroundings.random_bytes(TOKEN_BYTES)
-        decision = self._beginning(machine, execution, start.input, now, bits)
-        return prepare(decision, None, self.routes.queue, None, now)
-
-    def _beginning(
-        self, machine: Machine, execution: Execution, given: Payload, now: datetime, bits: bytes
-    ) -> Decision:
-        around = self._surrounding.of(execution)
-        while True:
-            try:
-                return begin(
-                    machine,
-                    execution,
-                    self._scope,
-                    given,
-                    now,
-                    bits,
-                    self._limits,
-                    self._surroundings.evaluate,
-                    around=around,
-                )
-            except NeedsMore as needs:
-                around = self._surrounding.more(around, needs.missing)
 
     # -- events ----------------------------------------------------------------------------------
 
@@ -260,9 +202,7 @@ class Engine:
         """Decide the first event of each execution in one group; crowded ones under their lock."""
         heads = {execution: queue[0] for execution, queue in waiting.items()}
         crowded = [
-            execution
-            for execution, (_, arrival) in heads.items()
-            if _siblings(arrival) in self._large
+            execution for execution, (_, arrival) in heads.items() if self._crowds.has(arrival)
         ]
         for execution in crowded:
             del heads[execution]
@@ -273,7 +213,7 @@ class Engine:
             view = views.get(execution)
             if view is None:
                 settled[place] = _nowhere(arrival.event)
-            elif tries % 2 == 0 or self._is_crowded(view, arrival, len(waiting[execution])):
+            elif tries % 2 == 0 or self._crowds.is_one(view, arrival, len(waiting[execution])):
                 crowded.append(execution)
             else:
                 if tries > 1 and _is_known(arrival, place, settled, self._store.call):
@@ -285,20 +225,6 @@ class Engine:
         for execution in crowded:
             settled |= self._decide_locked(execution, waiting[execution])
         return settled
-
-    def _is_crowded(self, view: View, arrival: Arrival, waiting: int) -> bool:
-        """Whether many events want, or many siblings may want, this execution at the same time."""
-        frame = frame_of(arrival.event)
-        if waiting > MOST_IN_TURN or not frame:
-            return waiting > MOST_IN_TURN
-        fork = view.forks.get(parent_id(frame))
-        large = fork is not None and fork.total > SMALL_FORK
-        siblings = _siblings(arrival)
-        if large and siblings is not None:
-            if len(self._large) >= MOST_REMEMBERED:
-                self._large.clear()
-            self._large.add(siblings)
-        return large
 
     def _views(self, arrivals: Sequence[Arrival], tries: int) -> dict[int, View]:
         """What each execution's event finds: read at once, but for those who know already."""
@@ -320,7 +246,7 @@ class Engine:
         arrival: Arrival,
         view: View,
         settled: _Settled,
-        read_more: Callable[[View, Missing], View | None],
+        read_more: ReadMore,
     ) -> Prepared | None:
         """The decision to be committed; None: it is settled without one, or to be tried again."""
         event = self._strikes.first(arrival.event, view)
@@ -328,74 +254,18 @@ class Engine:
             settled[place] = Handled(arrival.event, Outcome.KEPT, "its task has ended already")
             return None
         try:
-            decided = self._decide(view, replace(arrival, event=event), read_more)
+            decided = self._decider.decide(view, replace(arrival, event=event), read_more)
         except StoreUnavailable:
             raise
         except Exception as exception:  # noqa: BLE001  # it must not sink its neighbours
             settled[place] = Struck(event, exception)
             return None
         if isinstance(decided, Stale):
-            settled[place] = self._proposed_before(arrival.event, view) or Handled(
+            settled[place] = self._unknown.found(arrival.event, view) or Handled(
                 arrival.event, Outcome.STALE, decided.reason
             )
             return None
         return decided
-
-    def _proposed_before(self, event: Event, view: View) -> Handled | None:
-        """What a commit of unknown outcome has made of an event, if it stands: protocol, step 4.
-
-        The frame then carries the token that this process proposed, and the claim is ours.
-        """
-        prepared = self._unknown.pop(event, None)
-        if prepared is None or prepared.claim is None:
-            return None
-        frame = view.frames.get(prepared.claim.frame)
-        task = None if frame is None else frame.task
-        if task is None or (task.token, task.deliveries) != (prepared.claim.token, 1):
-            return None
-        if task.claimed_by != prepared.claim.worker:
-            return None
-        return Handled(event, Outcome.COMMITTED, claim=prepared.claim)
-
-    def _note_unknown(self, group: Sequence[_Decided]) -> None:
-        if len(self._unknown) > MOST_UNKNOWN:
-            self._unknown.clear()  # their leases will lapse
-        for one in group:
-            if one.prepared.claim is not None:
-                self._unknown[one.arrival.event] = one.prepared
-
-    def _decide(
-        self, view: View, arrival: Arrival, read_more: Callable[[View, Missing], View | None]
-    ) -> Prepared | Stale | None:
-        """Decide on the view; None: what was to be read has moved on meanwhile."""
-        machine = self._revisions.machine(view.execution.revision)
-        if machine.needs_execution_input and view.input is None:
-            view = replace(view, input=self._store.read_input(view.execution.id))
-        view = replace(view, around=self._surrounding.of(view.execution))
-        bits = self._surroundings.random_bytes(TOKEN_BYTES)
-        now = self._store.now()
-        while True:
-            decision = decide(
-                machine,
-                view,
-                arrival.event,
-                now,
-                bits,
-                self._limits,
-                self._surroundings.evaluate,
-            )
-            match decision:
-                case Missing() if decision.activities:
-                    view = replace(view, around=self._surrounding.more(view.around, decision))
-                case Missing():
-                    more = read_more(view, decision)
-                    if more is None:
-                        return None
-                    view = more
-                case Stale():
-                    return decision
-                case Decision():
-                    return prepare(decision, view, self.routes.queue, arrival.claimant, now)
 
     def _commit(self, group: Sequence[_Decided]) -> _Settled:
         if not group:
@@ -404,7 +274,7 @@ class Engine:
             results = self._store.commit([one.prepared.decision for one in group])
         except StoreUnavailable as away:
             if away.unknown:
-                self._note_unknown(group)
+                self._unknown.note((one.arrival.event, one.prepared) for one in group)
             raise
         settled: _Settled = {}
         committed: list[Prepared] = []
@@ -466,12 +336,6 @@ class Engine:
 def _anew(place: int, arrival: Arrival) -> tuple[int, Arrival]:
     """An arrival for the next round: what it has seen was not what is there."""
     return place, arrival if arrival.view is None else replace(arrival, view=None)
-
-
-def _siblings(arrival: Arrival) -> tuple[int, str] | None:
-    """The fork of whose children an event concerns one: its execution and their ids' prefix."""
-    prefix, _, index = frame_of(arrival.event).rpartition(".")
-    return (arrival.event.execution, prefix) if index else None
 
 
 def _committed(event: Event, prepared: Prepared, view: View) -> Handled:

@@ -56,7 +56,7 @@ def test_only_the_engine_decides() -> None:
     callers = {str(path.relative_to(ROOT)) for path in CODE if DECIDE in set(imports(path))} - {
         MODEL
     }
-    assert callers == {"orchestrator/engine/engine.py"}
+    assert callers == {"orchestrator/engine/decider.py"}
 
 
 def test_nothing_on_the_way_to_a_decision_reads_the_history() -> None:
