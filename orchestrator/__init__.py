@@ -4,3 +4,8 @@ Floors, lowest first: asl, execution, store, engine, handlers and settings, disp
 service, main, cli.
 Imports point down only; `docs/architecture.md` follows one Task through them.
 """
+
+from typing import Final
+
+DEFAULT_PORT: Final = 8000
+"""Where the doors and the console listen, and where the client looks for them."""

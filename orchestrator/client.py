@@ -1,9 +1,9 @@
-"""What a program imports that calls executions over HTTP. Imports nothing else of ours.
+"""What a program imports that calls executions over HTTP. Knows nothing of ours but the port.
 
 ```python
 from orchestrator.client import Client, Refused
 
-client = Client("http://localhost:8080")
+client = Client("http://localhost:8000")
 try:
     client.call("order:4711", "pay", {"amount": 1200})
 except Refused as refused:
@@ -23,6 +23,9 @@ from urllib.parse import quote
 
 import httpx
 
+from orchestrator import DEFAULT_PORT
+
+DEFAULT_URL: Final = f"http://localhost:{DEFAULT_PORT}"
 MOST_TRIES: Final = 10
 """How often a request is sent again whose answer was lost; the same id makes that safe."""
 FIRST_PAUSE_SECONDS: Final = 0.1
@@ -82,9 +85,7 @@ class Verdict:
 class Client:
     """One address of the native HTTP door; threads may share it."""
 
-    def __init__(
-        self, base_url: str = "http://localhost:8080", *, http: httpx.Client | None = None
-    ) -> None:
+    def __init__(self, base_url: str = DEFAULT_URL, *, http: httpx.Client | None = None) -> None:
         self._http = http or httpx.Client(base_url=base_url, timeout=_SLACK_SECONDS)
 
     def __enter__(self) -> Self:

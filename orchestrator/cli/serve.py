@@ -7,12 +7,12 @@ from typing import Annotated, Final, Optional
 
 import typer
 
+from orchestrator import DEFAULT_PORT
 from orchestrator.cli.errors import answered, wrong_use
 
 app = typer.Typer()
 
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-DEFAULT_PORT: Final = 8000
 
 Host = Annotated[str, typer.Option("--host", help="Where to listen.")]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")]

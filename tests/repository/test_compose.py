@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,8 @@ import yaml
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
+from orchestrator import DEFAULT_PORT
+from orchestrator.client import DEFAULT_URL
 from tests.servers import PostgresServer, free_port, redis_binary, start_process
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -140,9 +143,25 @@ def test_an_order_runs_through_the_services(environment: dict[str, str], tmp_pat
         assert status == "SUCCEEDED"
 
 
-def test_the_door_is_published_on_this_machine_only() -> None:
+def test_the_door_is_published_on_this_machine_only_at_the_port_that_everything_names() -> None:
     text = (ROOT / "docker-compose.yml").read_text()
-    assert yaml.safe_load(text)["services"]["api"]["ports"] == ["127.0.0.1:8000:8000"]
+    published = [f"127.0.0.1:{DEFAULT_PORT}:{DEFAULT_PORT}"]
+    assert yaml.safe_load(text)["services"]["api"]["ports"] == published
+    documents = (
+        ROOT / "README.md",
+        ROOT / "orchestrator" / "client.py",
+        *(ROOT / "docs").iterdir(),
+    )
+    told = {
+        port
+        for document in documents
+        if document.suffix in (".md", ".py")
+        for port in re.findall(
+            r"(?:localhost|127\.0\.0\.1|--port)[: ](\d+)\b", document.read_text()
+        )
+    }
+    assert told <= {str(DEFAULT_PORT), "6379"}  # Redis listens, too
+    assert DEFAULT_URL == f"http://localhost:{DEFAULT_PORT}"
 
 
 def test_the_door_answers_over_the_database(environment: dict[str, str], tmp_path: Path) -> None:
