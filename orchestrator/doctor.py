@@ -44,7 +44,12 @@ class Kind(StrEnum):
     ASLEEP = "nothing will wake it"
     GAP = "a gap in its history"
     DISAGREEMENT = "its records disagree"
+    POISON = "poison"
+    COMPENSATION = "compensation blocked"
+    EFFECT = "effect failed"
+    CALL = "call kept"
     UNSERVED = "no worker"
+    TWO_QUEUES = "two queues"
     SCHEDULER = "no scheduler"
     UNHEALTHY = "unhealthy"
 
@@ -56,6 +61,10 @@ class Finding:
     kind: Kind
     text: str
     execution: str | None = None
+    state: str | None = None
+    """At which the execution is, where the fault has one."""
+    part: str | None = None
+    """The id of the compensation, the effect or the call that it is about."""
 
 
 # -- executions ----------------------------------------------------------------------------------

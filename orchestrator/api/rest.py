@@ -335,6 +335,7 @@ def execution_json(found: ExecutionDetail) -> Json:
         "status": run.status.value,
         "phase": run.phase.value,
         "compensation": found.undoing.value,
+        "skippedCompensations": found.skipped,
         "outcome": None if run.outcome is None else run.outcome.value,
         "state": run.final_state if root is None else root.state,
         "startedAt": moment(run.started_at),
@@ -380,6 +381,7 @@ def waits_json(one: Waits) -> Json:
         "calls": list(one.calls),
         "timer": timer,
         "until": moment(one.wake_at),
+        "why": None if one.blocked is None else one.blocked.text,
     }
 
 

@@ -55,7 +55,7 @@ def waits(address: Address, database_url: DatabaseUrl = None, json: Json = False
     from orchestrator.cli import printing_calls
 
     with facade(database_url) as service:
-        printing_calls.waits(service.execution_waits(address), json)
+        printing_calls.waits(address, service.execution_waits(address), json)
 
 
 @commands.command()

@@ -105,6 +105,7 @@ def _who() -> str:
 
 def _print_attention(found: Sequence[Attention], json: bool) -> None:
     from orchestrator.cli import printing
+    from orchestrator.cli.remedies import remedies
 
     if json:
         printing.emit(
@@ -114,6 +115,9 @@ def _print_attention(found: Sequence[Attention], json: bool) -> None:
                     "subject": one.subject,
                     "text": one.text,
                     "since": printing.moment(one.since),
+                    "state": one.state,
+                    "id": one.part,
+                    "commands": list(remedies(one.kind.value, one.subject, one.part)),
                 }
                 for one in found
             ]
@@ -121,7 +125,10 @@ def _print_attention(found: Sequence[Attention], json: bool) -> None:
         return
     for one in found:
         since = f" (since {printing.moment(one.since)})" if one.since else ""
-        print(f"{one.kind.value}: {printing.plain(one.subject)}: {printing.short(one.text)}{since}")
+        text = printing.short(one.text, printing.WIDEST_TEXT)
+        print(f"{one.kind.value}: {printing.plain(one.subject)}: {text}{since}")
+        for command in remedies(one.kind.value, one.subject, one.part):
+            print(f"  {command}")
     if not found:
         print("nothing needs attention")
 
@@ -173,6 +180,7 @@ def _print_contradictions(found: dict[str, tuple[Contradiction, ...]], json: boo
 
 def _print_diagnosis(diagnosis: Diagnosis, json: bool) -> None:
     from orchestrator.cli import printing
+    from orchestrator.cli.remedies import remedies
 
     if json:
         printing.emit(
@@ -182,7 +190,14 @@ def _print_diagnosis(diagnosis: Diagnosis, json: bool) -> None:
                 "living": dict(diagnosis.living),
                 "failedBells": diagnosis.failed_bells,
                 "findings": [
-                    {"kind": one.kind.value, "execution": one.execution, "text": one.text}
+                    {
+                        "kind": one.kind.value,
+                        "execution": one.execution,
+                        "text": one.text,
+                        "state": one.state,
+                        "id": one.part,
+                        "commands": list(remedies(one.kind.value, one.execution or "", one.part)),
+                    }
                     for one in diagnosis.findings
                 ],
             }
@@ -194,6 +209,8 @@ def _print_diagnosis(diagnosis: Diagnosis, json: bool) -> None:
         print(f"{diagnosis.failed_bells} bells did not reach the broker; tasks were found by looks")
     for one in diagnosis.findings:
         about = f" {printing.plain(one.execution)}" if one.execution else ""
-        print(f"{one.kind.value}:{about}: {printing.short(one.text)}")
+        print(f"{one.kind.value}:{about}: {printing.short(one.text, printing.WIDEST_TEXT)}")
+        for command in remedies(one.kind.value, one.execution or "", one.part):
+            print(f"  {command}")
     if not diagnosis.findings:
         print("nothing is wrong")

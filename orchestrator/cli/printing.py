@@ -15,13 +15,16 @@ from rich.text import Text
 
 from orchestrator.asl.diagnostics import Finding, Severity
 from orchestrator.asl.document import Json
+from orchestrator.cli.remedies import of_blocked
 from orchestrator.execution.compensation import Undoing
 from orchestrator.execution.frame import Execution, Frame, FrameStatus, Phase, RestsOn, Task
 from orchestrator.execution.history import HistoryEvent, to_native
 from orchestrator.execution.payload import Payload
-from orchestrator.service import Deployed, ExecutionDetail, StartedExecution
+from orchestrator.service import Deployed, ExecutionDetail, StartedExecution, blocked_in
 
 LONGEST_TEXT: Final = 100
+WIDEST_TEXT: Final = 400
+"""Of what has failed: room for ids, the state, the error and the beginning of its cause."""
 WIDEST_TABLE: Final = 10_000
 """Columns where no terminal ends the line: nothing is cut."""
 
@@ -50,10 +53,10 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def short(text: str) -> str:
+def short(text: str, most: int = LONGEST_TEXT) -> str:
     """The text, plain and cut to a line."""
-    line = plain(text[:LONGEST_TEXT])
-    return line if len(text) <= LONGEST_TEXT else line[: LONGEST_TEXT - 1] + "…"
+    line = plain(text[:most])
+    return line if len(text) <= most else line[: most - 1] + "…"
 
 
 # -- definitions ---------------------------------------------------------------------------------
@@ -168,17 +171,20 @@ def detail(found: ExecutionDetail, unserved: Sequence[str], json: bool) -> None:
     run = found.execution
     print(f"{found.address}  {run.status}")
     if found.undoing is not Undoing.NONE:
-        print(f"  undoing  {found.undoing}")
+        print(f"  undoing  {found.undoing}" + (f", {found.skipped} skipped" * (found.skipped > 0)))
     print(f"  started  {moment(run.started_at)}")
     if run.ended_at:
         print(f"  ended    {moment(run.ended_at)}  in {plain(run.final_state or '-')}")
-    if run.error or run.cause:
-        print(f"  error    {plain(': '.join(filter(None, (run.error, run.cause))))}")
+    for name, text in (("error", run.error), ("cause", run.cause)):
+        if text:
+            print(f"  {name}    {plain(text)}")
     print(f"  input    {short(found.input.text)}")
     if found.output is not None:
         print(f"  output   {short(found.output.text)}")
     for frame in found.frames:
         print(f"  {plain(frame.state or '(not begun)')}: {rests_on(frame, unserved)}")
+        for command in blocked_commands(found.address, frame):
+            print(f"    {command}")
 
 
 def detail_json(found: ExecutionDetail, unserved: Sequence[str]) -> Json:
@@ -186,6 +192,7 @@ def detail_json(found: ExecutionDetail, unserved: Sequence[str]) -> Json:
     return execution(found.execution) | {
         "executionArn": found.arn,
         "compensation": found.undoing.value,
+        "skippedCompensations": found.skipped,
         "input": found.input.value,
         "output": None if found.output is None else found.output.value,
         "rests": [
@@ -195,8 +202,17 @@ def detail_json(found: ExecutionDetail, unserved: Sequence[str]) -> Json:
     }
 
 
+def blocked_commands(address: str, frame: Frame) -> tuple[str, ...]:
+    """What can be typed about a frame whose undoing is blocked; nothing about others."""
+    blocked = blocked_in(frame)
+    return () if blocked is None else of_blocked(address, blocked)
+
+
 def rests_on(frame: Frame, unserved: Sequence[str]) -> str:
     """What a frame rests on, in a few words."""
+    blocked = blocked_in(frame)
+    if blocked is not None:
+        return f"undoing is blocked: {short(blocked.text, WIDEST_TEXT)}"
     match frame.rests_on:
         case RestsOn.TASK:
             words = "" if frame.task is None else _task(frame.task, unserved)
@@ -216,11 +232,16 @@ def rests_on(frame: Frame, unserved: Sequence[str]) -> str:
         case RestsOn.UNDOING:
             return "waits until what it has done is undone"
         case None:
-            return _unrested(frame.status)
+            return _UNRESTED[frame.status]
 
 
-def _unrested(status: FrameStatus) -> str:
-    return "has ended, waits for the others" if status is FrameStatus.ENDED else "waits to begin"
+_UNRESTED: Final = {
+    FrameStatus.PENDING: "waits to begin",
+    FrameStatus.RESTING: "goes on",
+    FrameStatus.ENDED: "has ended, waits for the others",
+    FrameStatus.FAILED: "has failed for good",
+    FrameStatus.CANCELLED: "is cancelled, waits for what its handler reports",
+}
 
 
 def _task(task: Task, unserved: Sequence[str]) -> str:

@@ -12,7 +12,8 @@ from orchestrator.asl import answering
 from orchestrator.asl.document import Json
 from orchestrator.asl.machine import Machine
 from orchestrator.asl.portable import dialect_uses
-from orchestrator.cli.printing import console, emit, moment, plain, short
+from orchestrator.cli.printing import WIDEST_TEXT, console, emit, moment, plain, short
+from orchestrator.cli.remedies import of_blocked
 from orchestrator.execution.call import Call, Verdict
 from orchestrator.execution.frame import Frame
 from orchestrator.execution.payload import Payload
@@ -48,12 +49,20 @@ def calls(found: Sequence[Call], json: bool) -> None:
         print(f"{moment(call.arrived_at)}  {_said(call)}")
 
 
-def waits(found: Sequence[Waits], json: bool) -> None:
+def waits(address: str, found: Sequence[Waits], json: bool) -> None:
     """What an execution waits for."""
     if json:
         emit([_waits(one) for one in found])
         return
     for one in found:
+        if one.blocked is not None:
+            print(
+                f"{plain(one.state or '')} waits for an operator: "
+                + short(one.blocked.text, WIDEST_TEXT)
+            )
+            for command in of_blocked(address, one.blocked):
+                print(f"  {command}")
+            continue
         takes = f", takes {', '.join(one.calls)}" if one.calls else ""
         print(
             plain(f"{one.state} waits for {one.on} since {moment(one.since)}{takes}{_timer(one)}")
@@ -79,6 +88,7 @@ def _waits(one: Waits) -> Json:
         "since": moment(one.since),
         "calls": list(one.calls),
         "timer": timer,
+        "why": None if one.blocked is None else one.blocked.text,
     }
 
 

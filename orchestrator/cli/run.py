@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -54,7 +54,7 @@ def run_embedded(wish: Wish, modules: Sequence[str], data: Path, json: bool) -> 
         start = service.start_execution(wish.machine, wish.name, wish.input)
         _say(_beginning(service, start))
         try:
-            _follow(service, start.address)
+            _follow(service, start.address, data)
         except KeyboardInterrupt:
             _say(_interrupted(start, data))
             return EXIT_FAILED
@@ -86,43 +86,72 @@ def _end(service: Orchestrator, address: str, json: bool) -> int:
     return 0 if found.execution.status is ExecutionStatus.SUCCEEDED else EXIT_FAILED
 
 
-def _follow(service: Orchestrator, address: str) -> None:
-    story, after, heard_at, waits = Story(), 0, time.monotonic(), ""
-    with _teller(story) as tell:
+@dataclass(slots=True)
+class Front:
+    """What the person in front is told: lines, or on a terminal a live table."""
+
+    story: Story
+    waits: tuple[str, ...] = ()
+    """What the execution has waited for in silence, and what can be done about it."""
+    live: bool = False
+
+    def happened(self, lines: Iterable[str]) -> None:
+        """Tell what has happened; the table shows it by itself."""
+        for line in lines:
+            self.waits = ()
+            if not self.live:
+                _say(line)
+
+    def waiting(self, lines: tuple[str, ...]) -> None:
+        """Tell what it waits for, once."""
+        if lines != self.waits and not self.live:
+            for line in lines:
+                _say(f"{'':10}  {line}")
+        self.waits = lines
+
+    def __rich__(self) -> RenderableType:
+        """The table, and below it what it waits for."""
+        return Group(_table(self.story), *map(Text, self.waits))
+
+
+def _follow(service: Orchestrator, address: str, data: Path) -> None:
+    story, after, heard_at = Story(), 0, time.monotonic()
+    with _front(story) as front:
         while True:
             running = service.describe_execution(address).execution.ended_at is None
             events = service.get_execution_history(address, after)
-            for line in story.tell(events):
-                tell(line)
+            front.happened(story.tell(events))
             if events:
                 after, heard_at = events[-1].id, time.monotonic()
             elif not running:
                 return
             elif time.monotonic() - heard_at > SILENCE_SECONDS:
-                waits = _tell_waits(service, address, waits, tell)
+                front.waiting(tuple(_waits(service, address, data)))
             time.sleep(0 if not running else LOOK_SECONDS)
 
 
-def _tell_waits(
-    service: Orchestrator, address: str, before: str, tell: Callable[[str], None]
-) -> str:
+def _waits(service: Orchestrator, address: str, data: Path) -> Iterator[str]:
+    """What the frames wait for, and what can be typed elsewhere about what is blocked."""
     frames = service.describe_execution(address).frames
     unserved = service.unserved()
-    waits = "; ".join(f"{f.state}: {printing.rests_on(f, unserved)}" for f in frames)
-    if waits and waits != before:
-        tell(f"{'':10}  {waits}")
-    return waits
+    words = (f"{f.state}: {printing.rests_on(f, unserved)}" for f in frames)
+    if frames:
+        yield printing.plain("; ".join(words))
+    where = quote(f"sqlite:///{data / composition.EMBEDDED_DATABASE}")
+    for frame in frames:
+        for command in printing.blocked_commands(address, frame):
+            yield f"  {command} --database-url {where}"
 
 
 @contextmanager
-def _teller(story: Story) -> Iterator[Callable[[str], None]]:
+def _front(story: Story) -> Iterator[Front]:
     """A live table on a terminal, plain lines elsewhere; both on stderr."""
     if not sys.stderr.isatty():
-        yield _say
+        yield Front(story)
         return
-    console = Console(stderr=True)
-    with Live(console=console, refresh_per_second=10, get_renderable=lambda: _table(story)):
-        yield lambda _line: None
+    front = Front(story, live=True)
+    with Live(console=Console(stderr=True), refresh_per_second=10, get_renderable=lambda: front):
+        yield front
 
 
 def _table(story: Story) -> Table:

@@ -7,7 +7,7 @@ from orchestrator.asl.undoing import order_of_undoing
 from orchestrator.drawing import STYLE, Drawing, Mark, draw
 from orchestrator.engine import topic_of_call
 from orchestrator.service.calls import LONGEST_WAIT_SECONDS, NextTimer, Waits
-from orchestrator.service.compensations import Compensations, Undoable
+from orchestrator.service.compensations import Blocked, Compensations, Undoable, blocked_in
 from orchestrator.service.course import Attempt, Course, Iteration, Outcome, Visit
 from orchestrator.service.errors import (
     ActivityDoesNotExist,
@@ -74,6 +74,7 @@ __all__ = [
     "Attempt",
     "Attention",
     "AttentionKind",
+    "Blocked",
     "CallDoesNotExist",
     "CallIdTaken",
     "CompensationNotBlocked",
@@ -125,6 +126,7 @@ __all__ = [
     "Waits",
     "Wanted",
     "WorkerRow",
+    "blocked_in",
     "draw",
     "marks",
     "order_of_undoing",

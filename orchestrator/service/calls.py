@@ -19,6 +19,7 @@ from orchestrator.execution.call import Call, Verdict, digest
 from orchestrator.execution.events import CallArrived, EffectRetried
 from orchestrator.execution.frame import Execution, Frame, RestsOn
 from orchestrator.execution.payload import Payload
+from orchestrator.service.compensations import Blocked, blocked_in
 from orchestrator.service.errors import (
     CallDoesNotExist,
     CallIdTaken,
@@ -33,6 +34,8 @@ from orchestrator.store import CallPlace, Store
 
 LONGEST_WAIT_SECONDS: Final = 60.0
 MOST_ID_CHARACTERS: Final = 200
+OPERATOR: Final = "operator"
+"""What a frame waits for whose undoing is blocked."""
 LOOK_SECONDS: Final = 2.0
 """How often it is looked for a verdict whose news may have been lost."""
 _FRAME_CHARACTERS: Final = frozenset("0123456789./")
@@ -62,6 +65,8 @@ class Waits:
     calls: tuple[str, ...]
     timer: NextTimer | None
     wake_at: datetime | None
+    blocked: Blocked | None = None
+    """What it undoes has failed for good: it waits for an operator."""
 
 
 class Calls:
@@ -166,7 +171,8 @@ class Calls:
             return []
         machine = self._engine.machine(execution.revision)
         frames = self._store.frames_page(execution.id, after, limit)
-        return [_waits(machine, frame) for frame in frames if frame.rests_on is not None]
+        found = [_waits(machine, frame) for frame in frames]
+        return [one for one in found if one.on is not None]
 
     def run_effect_again(self, execution: int, frame: str) -> None:
         """Run an effect again that has failed for good; raises EffectNotRun."""
@@ -196,12 +202,15 @@ def _waits(machine: Machine, frame: Frame) -> Waits:
         if frame.timers:
             first = frame.timers[0]
             timer = NextTimer(first.place, first.at, state.after[first.place].next)
+    blocked = blocked_in(frame)
+    rests_on = None if frame.rests_on is None else frame.rests_on.value
     return Waits(
         frame=frame.id,
         state=frame.state,
-        on=None if frame.rests_on is None else frame.rests_on.value,
+        on=rests_on if blocked is None else OPERATOR,
         since=frame.entered_at,
         calls=calls,
         timer=timer,
         wake_at=frame.wake_at,
+        blocked=blocked,
     )

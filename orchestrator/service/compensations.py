@@ -29,11 +29,25 @@ class Undoable:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Where a compensation has failed for good: the frame that undoes, and what it has come to."""
+    """A compensation that has failed for good, and the frame that undoes and goes no further."""
 
     frame: str
-    event: int
-    place: int
+    number: Key
+    state: str
+    """Whose work it undoes."""
+    error: str
+    cause: str | None
+
+    @property
+    def id(self) -> str:
+        """The id under which people know the compensation."""
+        return compensation_id(self.number)
+
+    @property
+    def text(self) -> str:
+        """What has happened, in a sentence."""
+        why = ": ".join(filter(None, (self.error, self.cause)))
+        return f"the compensation {self.id} of {self.state} has failed for good: {why}"
 
 
 def compensation_id(number: Key) -> str:
@@ -44,13 +58,17 @@ def compensation_id(number: Key) -> str:
 
 def undoing_of(execution: Execution, frames: Iterable[Frame]) -> Undoing:
     """Return how far an execution has come with undoing."""
-    if execution.undoing is Undoing.RUNNING and any(_is_blocked(frame) for frame in frames):
+    if execution.undoing is Undoing.RUNNING and any(map(blocked_in, frames)):
         return Undoing.BLOCKED
     return execution.undoing
 
 
-def _is_blocked(frame: Frame) -> bool:
-    return frame.status is FrameStatus.FAILED and is_undo(frame.id)
+def blocked_in(frame: Frame) -> Blocked | None:
+    """Return what keeps a frame from undoing; None of any other frame."""
+    undo = frame.undo
+    if undo is None or frame.status is not FrameStatus.FAILED or not is_undo(frame.id):
+        return None
+    return Blocked(frame.id, undo.number, frame.state or "", undo.error or "", undo.cause)
 
 
 class Compensations:
@@ -81,13 +99,8 @@ class Compensations:
 
     def blocked(self, execution: int) -> dict[str, Blocked]:
         """Return the compensations that have failed for good, by id."""
-        return {
-            compensation_id(frame.undo.number): Blocked(
-                frame.id, frame.undo.event, frame.undo.place
-            )
-            for frame in self._store.frames(execution)
-            if _is_blocked(frame) and frame.undo is not None
-        }
+        found = map(blocked_in, self._store.frames(execution))
+        return {one.id: one for one in found if one is not None}
 
     def retry(
         self, address: str, who: str, reason: str, compensation: str | None = None
@@ -100,7 +113,8 @@ class Compensations:
         run = self._find(address)
         chosen = self._chosen(run, compensation)
         for number, at in chosen.items():
-            self._told(number, CompensationRetried(run.id, at.frame, at.event, at.place))
+            _, event, place = at.number
+            self._told(number, CompensationRetried(run.id, at.frame, event, place))
             self._store.note(run.id, who, f"retry {number}", reason)
         return list(chosen)
 
@@ -118,7 +132,8 @@ class Compensations:
             several = ", ".join(chosen)
             raise CompensationNotBlocked(f"several are blocked, name one of them: {several}")
         for number, at in chosen.items():
-            self._told(number, CompensationSkipped(run.id, at.frame, at.event, at.place))
+            _, event, place = at.number
+            self._told(number, CompensationSkipped(run.id, at.frame, event, place))
             self._store.note(run.id, who, f"skip {number}", reason)
         return list(chosen)
 

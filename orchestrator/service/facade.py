@@ -73,6 +73,8 @@ class ExecutionDetail:
     input: Payload
     output: Payload | None
     frames: tuple[Frame, ...]
+    skipped: int = 0
+    """How many compensations operators have passed over: what they would undo stays done."""
 
     @property
     def address(self) -> str:
@@ -169,6 +171,9 @@ class Orchestrator:
             self._store.read_input(execution.id),
             self._store.output(execution.id),
             tuple(self._store.frames(execution.id)),
+            0
+            if execution.undoing is Undoing.NONE
+            else self._store.skipped_compensations(execution.id),
         )
 
     def list_executions(

@@ -13,9 +13,9 @@ from orchestrator import doctor, verify
 from orchestrator.asl import definition
 from orchestrator.asl.limits import Limits
 from orchestrator.engine import Engine, Outcome
-from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Scope, UndoNote
+from orchestrator.execution.frame import Execution, ExecutionStatus, Scope
 from orchestrator.execution.history import HistoryEvent
-from orchestrator.service.compensations import compensation_id
+from orchestrator.service.compensations import blocked_in
 from orchestrator.service.errors import NothingToRetry
 from orchestrator.store import Checkup, NoSuchRevision, Store, TrailRow, WorkerKind
 
@@ -61,6 +61,10 @@ class Attention:
     """The address of an execution, the name of a resource or of a queue."""
     text: str
     since: datetime | None = None
+    state: str | None = None
+    """Of the execution: the state at which it is."""
+    part: str | None = None
+    """The id of the compensation, the effect or the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +122,31 @@ class Operations:
 
     def _effects(self) -> Iterator[Attention]:
         for address, frame in self._store.failed_effects(MOST_LISTED):
+            blocked = blocked_in(frame)
+            if blocked is not None:
+                yield Attention(
+                    AttentionKind.COMPENSATION,
+                    address,
+                    blocked.text,
+                    frame.entered_at,
+                    blocked.state,
+                    blocked.id,
+                )
+                continue
             resource = "" if frame.task is None else frame.task.resource
             note = frame.effect
-            if frame.undo is not None:
-                yield _blocked(address, frame, frame.undo)
-                continue
-            error = "" if note is None else f"{note.error}: {note.cause or ''}"
-            text = f"the effect {frame.id} ({resource}) has failed for good: {error}"
-            yield Attention(AttentionKind.EFFECT, address, text, frame.entered_at)
+            error = "" if note is None else ": ".join(filter(None, (note.error, note.cause)))
+            text = (
+                f"the effect {frame.id} of {frame.state} ({resource}) has failed for good: {error}"
+            )
+            yield Attention(
+                AttentionKind.EFFECT, address, text, frame.entered_at, frame.state, frame.id
+            )
 
     def _calls(self) -> Iterator[Attention]:
         for address, call in self._store.overdue_calls(KEPT_SECONDS, MOST_LISTED):
             text = f"the call {call.name} ({call.id}) waits for its verdict"
-            yield Attention(AttentionKind.CALL, address, text, call.arrived_at)
+            yield Attention(AttentionKind.CALL, address, text, call.arrived_at, part=call.id)
 
     def _poison(self) -> Iterator[Attention]:
         for kept in self._store.records.left_to_operators(MOST_LISTED):
@@ -271,17 +287,24 @@ class Operations:
         workers = self._store.records.workers()
         yield from doctor.processes(workers, needed=needed)
         for one in self.attention():
-            if one.kind is AttentionKind.POISON:
-                yield doctor.Finding(doctor.Kind.ASLEEP, one.text, one.subject)
-            else:
-                yield doctor.Finding(doctor.Kind.UNSERVED, one.text)
+            yield _finding(one)
 
 
-def _blocked(address: str, frame: Frame, undo: UndoNote) -> Attention:
-    number = compensation_id(undo.number)
-    text = f"the compensation {number} of {frame.state} has failed for good"
-    error = f"{undo.error}: {undo.cause or ''}"
-    return Attention(AttentionKind.COMPENSATION, address, f"{text}: {error}", frame.entered_at)
+def _finding(one: Attention) -> doctor.Finding:
+    """What asks for attention as a fault; of an execution with its address."""
+    match one.kind:
+        case AttentionKind.UNSERVED | AttentionKind.DEAD_QUEUE:
+            return doctor.Finding(doctor.Kind.UNSERVED, one.text)
+        case AttentionKind.TWO_QUEUES:
+            return doctor.Finding(doctor.Kind.TWO_QUEUES, one.text)
+        case (
+            AttentionKind.POISON
+            | AttentionKind.COMPENSATION
+            | AttentionKind.EFFECT
+            | AttentionKind.CALL
+        ):
+            kind = doctor.Kind(one.kind.value)  # they have the same words
+            return doctor.Finding(kind, one.text, one.subject, one.state, one.part)
 
 
 def _address(run: Execution) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from sqlalchemy import Connection, and_, bindparam, delete, select, tuple_, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import Insert
 
@@ -72,6 +72,12 @@ _OF_EXECUTION: Final = (
     .limit(bindparam("most"))
 )
 
+_COUNT: Final = (
+    select(func.count())
+    .select_from(compensations)
+    .where(_here, compensations.c.status == bindparam("status"))
+)
+
 
 def found(
     connection: Connection, execution: int, asked: Iterable[Wanted]
@@ -104,6 +110,14 @@ def of_execution(database: Database, execution: int, limit: int) -> list[Compens
     with database.reading() as connection:
         rows = connection.execute(_OF_EXECUTION, {"at_execution": execution, "most": limit})
         return [read_compensation(row) for row in rows]
+
+
+def count(database: Database, execution: int, status: CompensationStatus) -> int:
+    """Return how many compensations of an execution have come to a status."""
+    with database.reading() as connection:
+        return connection.execute(
+            _COUNT, {"at_execution": execution, "status": status.value}
+        ).scalar_one()
 
 
 def forget(database: Database, execution: int) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.execution.call import Call
-from orchestrator.execution.compensation import Compensation
+from orchestrator.execution.compensation import Compensation, CompensationStatus
 from orchestrator.execution.decision import Decision, Missing, View
 from orchestrator.execution.events import DeadlinePassed, Event, MomentDue
 from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Scope
@@ -443,6 +443,10 @@ class Store:
     def compensations(self, execution_id: int, limit: int) -> list[Compensation]:
         """Return what of an execution can be undone or was, in the order of doing."""
         return compensation.of_execution(self._ready(), execution_id, limit)
+
+    def skipped_compensations(self, execution_id: int) -> int:
+        """Return how many compensations of an execution operators have passed over."""
+        return compensation.count(self._ready(), execution_id, CompensationStatus.SKIPPED)
 
     def forget_compensations(self, execution_id: int) -> None:
         """Forget what is open of an execution that has ended: its parent has what it wanted."""

@@ -56,7 +56,7 @@ def test_the_commands_of_the_page_do_what_it_says(
 
 
 def test_a_failed_effect_and_a_call_kept_for_long_ask_for_attention(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     definition = {
         "Calls": {"go": {}},
@@ -84,6 +84,18 @@ def test_a_failed_effect_and_a_call_kept_for_long_ask_for_attention(
 
         eventually(lambda: {"effect failed", "call kept"} <= asked())
         (effect,) = service.execution_effects(address)
+        found = {one.kind.value: one for one in service.operations.diagnose().findings}
+        assert set(found) == {"effect failed", "call kept"}
+        assert {(one.execution, one.state) for one in found.values()} == {
+            (address, "A"),
+            (address, None),
+        }
+        with pytest.raises(SystemExit) as told:
+            command(["doctor", "--database-url", f"sqlite:///{tmp_path / 'orchestrator.db'}"])
+        assert told.value.code == 1
+        said = capsys.readouterr().out
+        assert f"\n  orchestrator effects {address} --again '{effect.id}'\n" in said
+        assert f"\n  orchestrator waits {address}\n" in said
         assert (effect.kind, effect.status) == (FrameKind.EFFECT, FrameStatus.FAILED)
         service.run_effect_again(address, effect.id)
         assert "effect failed" not in asked()

@@ -118,7 +118,7 @@ def test_describe_shows_how_an_execution_ended(on_database: Call, file: File) ->
     failed = on_database("describe", "stop:s").out
     assert "stop:s  FAILED" in failed
     assert "in Stop" in failed
-    assert "  error    Broken: nul\\x00 and \\ud800 half\n" in failed
+    assert "  error    Broken\n  cause    nul\\x00 and \\ud800 half\n" in failed
     found = on_database("describe", "stop:s", "--json").json
     assert (found["error"], found["cause"]) == ("Broken", "nul\x00 and \ud800 half")
     assert found["stopDate"] >= found["startDate"]

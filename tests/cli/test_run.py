@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -155,6 +156,51 @@ def test_an_unserved_resource_times_out_and_says_meanwhile_that_nobody_serves_it
     assert answer.code == 1
     assert "Ask: no worker serves celery:nobody" in answer.err
     assert "FAILED States.Timeout" in answer.err
+
+
+def test_undoing_that_is_blocked_is_told_with_the_commands_that_let_it_go_on(
+    call: Call, file: File, tmp_path: Path
+) -> None:
+    file(
+        "my_trip.py",
+        "from orchestrator.handlers import TaskError, handler\n"
+        "@handler('trip.book')\n"
+        "def book():\n"
+        "    return {}\n"
+        "@handler('trip.cancel')\n"
+        "def cancel():\n"
+        "    raise TaskError('Stuck', 'nobody answers')\n",
+    )
+    book = {
+        "Type": "Task",
+        "Resource": "celery:trip.book",
+        "Next": "Stop",
+        "Compensate": {"Resource": "celery:trip.cancel", "Parameters": {}, "Retry": []},
+    }
+    file("trip.asl.json", definition(Book=book, Stop={"Type": "Fail", "Error": "Broken"}))
+    run = ["run", "trip.asl.json", "--name", "t", "--handlers", "my_trip", "--input", "{}"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "orchestrator", *run],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        lines: list[str] = []
+        while "orchestrator skip" not in (line := process.stderr.readline()):
+            assert line, lines
+            lines.append(line.strip())
+        skip = shlex.split(line.replace("WHY", "'done by hand'"))[1:]
+        assert call(*skip).code == 0
+        out, err = process.communicate(timeout=30)
+    blocked = "undoing is blocked: the compensation ~2 of Book has failed for good"
+    assert any(f"Book: {blocked}: Stuck: nobody answers" in one for one in lines), lines
+    assert lines[-1].startswith("orchestrator retry trip:t --compensation '~2' --reason WHY")
+    assert (process.returncode, out) == (1, "")
+    assert "Book                     is not undone: it was skipped" in err
+    assert "FAILED Broken" in err
 
 
 @pytest.mark.parametrize("text", [WAITS, ASKS], ids=["wait", "task"])

@@ -161,7 +161,7 @@ def test_the_door_is_published_on_this_machine_only_at_the_port_that_everything_
         )
     }
     assert told <= {str(DEFAULT_PORT), "6379"}  # Redis listens, too
-    assert DEFAULT_URL == f"http://localhost:{DEFAULT_PORT}"
+    assert f"http://localhost:{DEFAULT_PORT}" == DEFAULT_URL
 
 
 def test_the_door_answers_over_the_database(environment: dict[str, str], tmp_path: Path) -> None:

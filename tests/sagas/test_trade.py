@@ -90,6 +90,9 @@ def test_what_blocks_is_seen_retried_and_skipped_through_every_door(
         ]
         assert blocked["id"] in attention.text
         assert attention.kind == "compensation blocked"
+        _told_by_commands(trade, database_url, address, blocked["id"], capsys)
+        (wait,) = [one for one in client.waits(address) if one["on"] == "operator"]
+        assert (wait["state"], wait["why"]) == ("c", attention.text)
 
         with pytest.raises(CallError) as no_reason:
             client.skip(address, " ")
@@ -107,10 +110,38 @@ def test_what_blocks_is_seen_retried_and_skipped_through_every_door(
     _skip_by_command(trade, database_url, address, capsys)
 
 
+def _told_by_commands(
+    trade: Deployment,
+    database_url: str,
+    address: str,
+    blocked: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Every command that asks how it stands says what is blocked, and what to type."""
+    (finding,) = trade.service.operations.diagnose().findings
+    assert (finding.kind, finding.execution, finding.state, finding.part) == (
+        "compensation blocked",
+        address,
+        "c",
+        blocked,
+    )
+    for asks in (["doctor"], ["attention"], ["describe", address], ["waits", address]):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as asked:
+            command([*asks, "--database-url", database_url])
+        assert asked.value.code == (1 if asks == ["doctor"] else 0)
+        said = capsys.readouterr().out
+        assert f"compensation {blocked} of c has failed for good: Stuck: c cannot be undone" in said
+        assert "waits to begin" not in said
+        for verb in ("retry", "skip"):
+            assert f"orchestrator {verb} {address} --compensation '{blocked}' --reason WHY" in said
+
+
 def _skip_by_command(
     trade: Deployment, database_url: str, address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert [one for one in trade.service.operations.diagnose().findings if one.execution] == []
+    found = [one for one in trade.service.operations.diagnose().findings if one.execution]
+    assert [one.kind.value for one in found] == ["compensation blocked"]  # nothing else is wrong
     options = ["--database-url", database_url, "--json"]
     for arguments in (["skip", address], ["retry", address]):
         with pytest.raises(SystemExit) as refused:
@@ -123,7 +154,11 @@ def _skip_by_command(
     assert ended(trade, address) == "FAILED"
     assert words(database_url, address) == [*"abcd", "undo d", "undo a"]
     run = trade.service.describe_execution(address)
-    assert (run.execution.error, run.undoing) == ("Broken", "completed")
+    assert (run.execution.error, run.undoing, run.skipped) == ("Broken", "completed", 2)
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        command(["describe", address, "--database-url", database_url])
+    assert "  undoing  completed, 2 skipped\n" in capsys.readouterr().out
     trail = [
         (row.who, row.what.split()[0], row.reason)
         for row in trade.service.operations.trail(address)
