@@ -34,5 +34,5 @@ class Surrounding:
 
     def more(self, known: Around, missing: Missing) -> Around:
         """What is known, and what is missing."""
-        there = {name: self._store.activity(name) is not None for name in missing.activities}
+        there = {name: self._store.activities.find(name) is not None for name in missing.activities}
         return replace(known, activities={**known.activities, **there})

@@ -36,12 +36,12 @@ class Children:
         """Tell parents of their children's ends; stop children without parents."""
         while self._tell() == BATCH:
             pass
-        orphans = self._store.orphaned(BATCH)
+        orphans = self._store.children.orphaned(BATCH)
         if orphans:
             self._engine.handle_many([StopRequested(run.id, None, None) for run in orphans])
 
     def _tell(self) -> int:
-        ended = self._store.untold(BATCH)
+        ended = self._store.children.untold(BATCH)
         pairs = [(run, run.parent) for run in ended if run.parent is not None]
         events = [self._event(run, parent) for run, parent in pairs]
         for (run, _), handled in zip(pairs, self._engine.handle_many(events), strict=True):
@@ -50,7 +50,8 @@ class Children:
                 return 0
             if self._engine.machine(run.revision).undoes:
                 self._store.forget_compensations(run.id)
-            self._store.told(run.id)  # the last: until then a crash leaves it to the next sweep
+            # The last: until then a crash leaves it to the next sweep.
+            self._store.children.told(run.id)
         return len(ended)
 
     def _event(self, run: Execution, parent: Parent) -> ChildEnded:

@@ -21,7 +21,7 @@ class Deletion:
 
     def tick(self) -> None:
         """Go on with every machine that is being deleted."""
-        for name in self._store.machines_deleting():
+        for name in self._store.machines.deleting():
             self.go_on(name)
 
     def go_on(self, name: str) -> None:
@@ -30,4 +30,4 @@ class Deletion:
         if runs:
             self._engine.handle_many([StopRequested(run.id, None, None) for run in runs])
         if len(runs) < BATCH:
-            self._store.set_machine_status(name, MachineStatus.DELETING, MachineStatus.DELETED)
+            self._store.machines.set_status(name, MachineStatus.DELETING, MachineStatus.DELETED)

@@ -39,7 +39,7 @@ class Revisions:
         known = self._machines.get(revision)
         if known is not None:
             return known
-        parsed = self._parse(self._store.revision(revision), self._limits)
+        parsed = self._parse(self._store.machines.revision(revision).text, self._limits)
         if parsed.machine is None:
             raise UnreadableRevision(revision, parsed.findings[0].message)
         with self._lock:

@@ -92,7 +92,7 @@ class StartTasks:
             case _:
                 raise Refused("ValidationException", "The Parameters are no object")
         machine = self._machine(parameters)
-        row = self._store.machine(machine)
+        row = self._store.machines.find(machine)
         if row is None or row.status is not MachineStatus.ACTIVE:
             arn = self._scope.machine_arn(machine)
             raise Refused("StateMachineDoesNotExist", f"State Machine Does Not Exist: '{arn}'")

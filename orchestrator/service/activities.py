@@ -44,22 +44,22 @@ class Activities:
 
     def create_activity(self, name: str) -> ActivityRow:
         """Make an activity, unless it is there already."""
-        return self._store.create_activity(name)
+        return self._store.activities.create(name)
 
     def describe_activity(self, name: str) -> ActivityRow:
         """An activity; raises ActivityDoesNotExist."""
-        row = self._store.activity(name)
+        row = self._store.activities.find(name)
         if row is None:
             raise ActivityDoesNotExist(name)
         return row
 
     def list_activities(self, after: str, limit: int) -> list[ActivityRow]:
         """A page of activities by name, behind the name `after`."""
-        return self._store.activities(after, limit)
+        return self._store.activities.page(after, limit)
 
     def delete_activity(self, name: str) -> None:
         """Let an activity go; states that want it fail from now on."""
-        self._store.remove_activity(name)
+        self._store.activities.remove(name)
 
     def get_activity_task(self, name: str, worker: str | None) -> ActivityTask | None:
         """Claim the task of an activity that has waited longest; None if none waits."""

@@ -121,11 +121,11 @@ class Orchestrator:
         parsed = definition.parse(text, self._limits)
         if parsed.machine is None:
             raise InvalidDefinition(parsed.findings)
-        return self._store.put_machine(name, text)
+        return self._store.machines.put(name, text)
 
     def list_state_machines(self) -> list[MachineRow]:
         """All machines, by name."""
-        return self._store.machines()
+        return self._store.machines.page()
 
     # -- executions ------------------------------------------------------------------------------
 
@@ -320,7 +320,7 @@ class Orchestrator:
         return row
 
     def _look_up(self, wanted: list[str]) -> list[MachineRow | None]:
-        found = {name: self._store.machine(name) for name in set(wanted)}
+        found = {name: self._store.machines.find(name) for name in set(wanted)}
         return [found[name] for name in wanted]
 
 

@@ -110,10 +110,10 @@ class Machines:
         self._check(text, machine_type)
         wish = MachineWish(name, text, machine_type, settings.text)
         while True:
-            there = self._store.machine(name)
+            there = self._store.machines.find(name)
             if there is not None:
                 return self._same(there, wish, settings)
-            if self._store.write_machine(wish, None) is not None:
+            if self._store.machines.write(wish, None) is not None:
                 return self._machine(name)
 
     def update_state_machine(self, name: str, change: MachineChange) -> Revision:
@@ -122,7 +122,7 @@ class Machines:
             self._check(change.text, self._active(name).type)
         while True:
             row = self._active(name)
-            before = self._store.revision_row(row.revision)
+            before = self._store.machines.revision(row.revision)
             settings = MachineSettings.parse(before.settings, self._scope)
             wish = MachineWish(
                 name,
@@ -130,7 +130,7 @@ class Machines:
                 row.type,
                 _changed(settings, change).text,
             )
-            made = self._store.write_machine(wish, row.revision)
+            made = self._store.machines.write(wish, row.revision)
             if made is not None:
                 return made
 
@@ -141,8 +141,8 @@ class Machines:
 
     def describe_state_machine_for_execution(self, execution: Execution) -> MachineDetail:
         """The revision that an execution runs, whatever has become of its machine."""
-        revision = self._store.revision_row(execution.revision)
-        row = self._store.machine(execution.machine) or MachineRow(
+        revision = self._store.machines.revision(execution.revision)
+        row = self._store.machines.find(execution.machine) or MachineRow(
             execution.machine,
             revision.id,
             revision.number,
@@ -159,11 +159,11 @@ class Machines:
 
     def list_state_machines(self, after: str, limit: int) -> list[MachineRow]:
         """A page of machines by name, behind the name `after`."""
-        return self._store.machines(after, limit)
+        return self._store.machines.page(after, limit)
 
     def delete_state_machine(self, name: str) -> None:
         """Begin to delete a machine: its executions are stopped, then it is gone."""
-        if self._store.set_machine_status(name, MachineStatus.ACTIVE, MachineStatus.DELETING):
+        if self._store.machines.set_status(name, MachineStatus.ACTIVE, MachineStatus.DELETING):
             self._deletion.go_on(name)
 
     # -- within ----------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class Machines:
             raise InvalidDefinition(findings)
 
     def _machine(self, name: str) -> MachineRow:
-        row = self._store.machine(name)
+        row = self._store.machines.find(name)
         if row is None:
             raise MachineDoesNotExist(name)
         return row
@@ -186,7 +186,7 @@ class Machines:
         return row
 
     def _detail(self, row: MachineRow, revision: int) -> MachineDetail:
-        found = self._store.revision_row(revision)
+        found = self._store.machines.revision(revision)
         settings = MachineSettings.parse(found.settings, self._scope)
         references = self._engine.machine(revision).variable_references()
         return MachineDetail(row, found, settings, references)

@@ -212,9 +212,10 @@ class Operations:
 
     def _verified(self, run: Execution) -> tuple[verify.Contradiction, ...]:
         try:
-            parsed = definition.parse(self._store.revision(run.revision), self._limits)
+            revision = self._store.machines.revision(run.revision)
         except NoSuchRevision as missing:
             return (verify.Contradiction(None, str(missing)),)
+        parsed = definition.parse(revision.text, self._limits)
         if parsed.machine is None:
             text = f"its definition is not understood by this release: {parsed.findings[0]}"
             return (verify.Contradiction(None, text),)

@@ -181,7 +181,7 @@ class Views:
 
     def machine_names(self) -> list[str]:
         """The names of machines, in their order."""
-        return [row.name for row in self._store.machines(limit=MOST_MACHINES)]
+        return [row.name for row in self._store.machines.page(limit=MOST_MACHINES)]
 
     def recent_inputs(self, machine: str) -> list[tuple[str, Payload]]:
         """The inputs of a machine's last executions, each once, with the execution's name."""
@@ -200,7 +200,7 @@ class Views:
 
     def machines(self, after: str) -> tuple[list[MachineSummary], bool]:
         """A page of machines behind a name, each with how many of its executions run."""
-        rows = self._store.machines(after, PAGE + 1)
+        rows = self._store.machines.page(after, PAGE + 1)
         found = [
             MachineSummary(row, self._store.lists.running(row.name, MOST_COUNTED))
             for row in rows[:PAGE]
@@ -266,7 +266,7 @@ class Views:
             execution=run,
             arn=self._scope.execution_arn(run.machine, run.name),
             machine=machine,
-            revision=store.revision_row(run.revision),
+            revision=store.machines.revision(run.revision),
             input=store.read_input(run.id),
             output=store.output(run.id),
             frames=frames,

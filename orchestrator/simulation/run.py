@@ -257,7 +257,7 @@ class _Run:
         if parsed.machine is None:
             self._world.blame(f"no machine: {parsed.findings[0]}: {case.text}")
             return
-        revision = self._observer.put_machine(name, case.text)
+        revision = self._observer.machines.put(name, case.text)
         self._cases[name] = case
         self._machines[name] = parsed.machine
         self._world.say("machine", f"{name}: {case.text}")

@@ -6,6 +6,7 @@ has taken it in; a parent that stops waiting leaves a note here, in its own tran
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from sqlalchemy import Float, bindparam, delete, select, update
@@ -35,25 +36,30 @@ _FORGET: Final = delete(orphans).where(
 _ANY_ORPHAN: Final = select(orphans.c.parent).limit(1)
 
 
-def untold(database: Database, limit: int) -> list[Execution]:
-    """Return children that have ended and whose parents have not heard of it."""
-    with database.reading() as connection:
-        return [read_execution(row) for row in connection.execute(_UNTOLD, {"most": limit})]
+class Children:
+    """The children of the executions of one database."""
 
+    def __init__(self, database: Callable[[], Database]) -> None:
+        self._database = database
 
-def told(database: Database, execution: int) -> None:
-    """Note that a parent has heard of the end of its child."""
-    with database.claiming() as connection:
-        connection.execute(_TELL, {"at_id": execution})
+    def untold(self, limit: int) -> list[Execution]:
+        """Return children that have ended and whose parents have not heard of it."""
+        with self._database().reading() as connection:
+            return [read_execution(row) for row in connection.execute(_UNTOLD, {"most": limit})]
 
+    def told(self, execution: int) -> None:
+        """Note that a parent has heard of the end of its child."""
+        with self._database().claiming() as connection:
+            connection.execute(_TELL, {"at_id": execution})
 
-def orphaned(database: Database, limit: int) -> list[Execution]:
-    """Return children that run on although nobody waits for them any more."""
-    with database.reading() as connection:
-        if connection.execute(_ANY_ORPHAN).first() is None:
-            return []
-        found = [read_execution(row) for row in connection.execute(_ORPHANS, {"most": limit})]
-    if not found:
-        with database.claiming() as connection:
-            connection.execute(_FORGET, {"kept": KEPT_SECONDS})
-    return found
+    def orphaned(self, limit: int) -> list[Execution]:
+        """Return children that run on although nobody waits for them any more."""
+        database = self._database()
+        with database.reading() as connection:
+            if connection.execute(_ANY_ORPHAN).first() is None:
+                return []
+            found = [read_execution(row) for row in connection.execute(_ORPHANS, {"most": limit})]
+        if not found:
+            with database.claiming() as connection:
+                connection.execute(_FORGET, {"kept": KEPT_SECONDS})
+        return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Final
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -90,43 +91,80 @@ _NEWEST: Final = (
 )
 
 
-def put_machine(database: Database, name: str, text: str) -> Revision:
-    """Make a text the newest revision of a machine; it stays the newest if it is so already."""
-    while True:
-        with database.reading() as connection:
-            there = connection.execute(_MACHINE, {"machine": name}).first()
-            newest = connection.execute(_NEWEST, {"machine": name}).first()
-        known = there is not None and there.status == MachineStatus.ACTIVE.value
-        if known and newest is not None and newest.text == text:
-            return _revision(newest, created=False)
-        wish = MachineWish(
-            name,
-            text,
-            there.type if known and there is not None else "STANDARD",
-            newest.settings if known and newest is not None else None,
-        )
-        made = write_machine(database, wish, newest.id if known and newest is not None else None)
-        if made is not None:
-            return made
+class Machines:
+    """The machines of one database."""
 
+    def __init__(self, database: Callable[[], Database]) -> None:
+        self._database = database
 
-def write_machine(database: Database, wish: MachineWish, seen: int | None) -> Revision | None:
-    """Add a revision to a machine whose newest is `seen`, or make the machine (`seen` None).
+    def put(self, name: str, text: str) -> Revision:
+        """Make a text the newest revision of a machine; it stays the newest if it is so already."""
+        while True:
+            with self._database().reading() as connection:
+                there = connection.execute(_MACHINE, {"machine": name}).first()
+                newest = connection.execute(_NEWEST, {"machine": name}).first()
+            known = there is not None and there.status == MachineStatus.ACTIVE.value
+            if known and newest is not None and newest.text == text:
+                return _revision(newest, created=False)
+            wish = MachineWish(
+                name,
+                text,
+                there.type if known and there is not None else "STANDARD",
+                newest.settings if known and newest is not None else None,
+            )
+            made = self.write(wish, newest.id if known and newest is not None else None)
+            if made is not None:
+                return made
 
-    None: it has another newest revision by now, or is being deleted.
-    """
-    with database.writing() as connection:
-        connection.execute(_CREATE[database.dialect], {"name": wish.name})
-        newest, status = connection.execute(_LOCK, {"machine": wish.name}).one()
-        active = newest is not None and status != MachineStatus.DELETED.value
-        if status == MachineStatus.DELETING.value or (newest if active else None) != seen:
-            return None
-        number = 0
-        if newest is not None:
-            number = connection.execute(_REVISION, {"revision": newest}).one().number
-        if seen is None:
-            connection.execute(_BEGIN, {"machine": wish.name})
-        return _add(connection, wish, number + 1, None if seen is None else str(uuid.uuid4()))
+    def write(self, wish: MachineWish, seen: int | None) -> Revision | None:
+        """Add a revision to a machine whose newest is `seen`, or make the machine (`seen` None).
+
+        None: it has another newest revision by now, or is being deleted.
+        """
+        database = self._database()
+        with database.writing() as connection:
+            connection.execute(_CREATE[database.dialect], {"name": wish.name})
+            newest, status = connection.execute(_LOCK, {"machine": wish.name}).one()
+            active = newest is not None and status != MachineStatus.DELETED.value
+            if status == MachineStatus.DELETING.value or (newest if active else None) != seen:
+                return None
+            number = 0
+            if newest is not None:
+                number = connection.execute(_REVISION, {"revision": newest}).one().number
+            if seen is None:
+                connection.execute(_BEGIN, {"machine": wish.name})
+            return _add(connection, wish, number + 1, None if seen is None else str(uuid.uuid4()))
+
+    def find(self, name: str) -> MachineRow | None:
+        """Return a machine with its newest revision; None if there is none, or it is deleted."""
+        with self._database().reading() as connection:
+            row = connection.execute(_MACHINE, {"machine": name}).first()
+        return None if row is None or row.status == MachineStatus.DELETED.value else _machine(row)
+
+    def page(self, after: str = "", limit: int = 1_000_000) -> list[MachineRow]:
+        """Return a page of machines, by name, behind the name `after`."""
+        with self._database().reading() as connection:
+            rows = connection.execute(_PAGE, {"after": after, "most": limit})
+            return [_machine(row) for row in rows]
+
+    def set_status(self, name: str, seen: MachineStatus, new: MachineStatus) -> bool:
+        """Set the status of a machine that has the status seen; False if it has another by now."""
+        with self._database().writing() as connection:
+            parameters = {"machine": name, "seen": seen.value, "new": new.value}
+            return connection.execute(_SET_STATUS, parameters).rowcount == 1
+
+    def deleting(self) -> list[str]:
+        """Return the machines that are being deleted."""
+        with self._database().reading() as connection:
+            return list(connection.execute(_DELETING).scalars())
+
+    def revision(self, number: int) -> Revision:
+        """Return a revision; raises NoSuchRevision."""
+        with self._database().reading() as connection:
+            row = connection.execute(_REVISION, {"revision": number}).first()
+        if row is None:
+            raise NoSuchRevision(number)
+        return _revision(row, created=False)
 
 
 def _add(connection: Connection, wish: MachineWish, number: int, uid: str | None) -> Revision:
@@ -143,42 +181,6 @@ def _add(connection: Connection, wish: MachineWish, number: int, uid: str | None
     return Revision(
         revision, wish.name, number, created_at, wish.text, uid, wish.settings, created=True
     )
-
-
-def machine(database: Database, name: str) -> MachineRow | None:
-    """Return a machine with its newest revision; None if there is none, or it is deleted."""
-    with database.reading() as connection:
-        row = connection.execute(_MACHINE, {"machine": name}).first()
-    return None if row is None or row.status == MachineStatus.DELETED.value else _machine(row)
-
-
-def machine_list(database: Database, after: str, limit: int) -> list[MachineRow]:
-    """Return a page of machines, by name, behind the name `after`."""
-    with database.reading() as connection:
-        rows = connection.execute(_PAGE, {"after": after, "most": limit})
-        return [_machine(row) for row in rows]
-
-
-def set_status(database: Database, name: str, seen: MachineStatus, new: MachineStatus) -> bool:
-    """Set the status of a machine that has the status seen; False if it has another by now."""
-    with database.writing() as connection:
-        parameters = {"machine": name, "seen": seen.value, "new": new.value}
-        return connection.execute(_SET_STATUS, parameters).rowcount == 1
-
-
-def deleting(database: Database) -> list[str]:
-    """Return the machines that are being deleted."""
-    with database.reading() as connection:
-        return list(connection.execute(_DELETING).scalars())
-
-
-def revision(database: Database, number: int) -> Revision:
-    """Return a revision; raises NoSuchRevision."""
-    with database.reading() as connection:
-        row = connection.execute(_REVISION, {"revision": number}).first()
-    if row is None:
-        raise NoSuchRevision(number)
-    return _revision(row, created=False)
 
 
 def _revision(row: Values, *, created: bool) -> Revision:

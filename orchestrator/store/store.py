@@ -16,18 +16,16 @@ from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Scop
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.store import (
-    activity,
     call,
-    children,
     claim,
     compensation,
     execution,
     lease,
     locked,
-    machine,
     news,
     resource,
     schema,
+    secret,
     start,
     sweep,
     transition,
@@ -35,25 +33,23 @@ from orchestrator.store import (
     view,
     worker,
 )
+from orchestrator.store.activity import Activities
+from orchestrator.store.children import Children
 from orchestrator.store.database import Connecting, Database, Surroundings
 from orchestrator.store.lifeline import Lifeline
 from orchestrator.store.lists import Lists
+from orchestrator.store.machine import Machines
 from orchestrator.store.records import Records
 from orchestrator.store.sweep import Share
 from orchestrator.store.transition import Outcome
 from orchestrator.store.undecided import Pauses
 from orchestrator.store.values import (
     FIRST_CALL,
-    ActivityRow,
     Announcement,
     CallPlace,
     Claim,
     Lapses,
-    MachineRow,
-    MachineStatus,
-    MachineWish,
     ReadyQueue,
-    Revision,
     Started,
     Undecided,
     Unserved,
@@ -89,6 +85,10 @@ class Store:
         self._database = Database(url, connecting or Connecting(), application_name, surroundings)
         self._checked = surroundings is not None and surroundings.engines is not None
         self._with_input: set[int] = set()
+        self.machines = Machines(self._ready)
+        self.activities = Activities(self._ready)
+        self.children = Children(self._ready)
+        """Executions that others have started, and wait for or no more."""
         self.records = Records(self._ready)
         """What whoever looks for faults asks."""
         self.lists = Lists(self._ready)
@@ -301,64 +301,11 @@ class Store:
         """Return the queue of each announced resource."""
         return resource.routes(self._ready())
 
-    # -- machines --------------------------------------------------------------------------------
-
-    def put_machine(self, name: str, text: str) -> Revision:
-        """Make a text the newest revision of a machine, unless it is so already."""
-        return machine.put_machine(self._ready(), name, text)
-
-    def write_machine(self, wish: MachineWish, seen: int | None) -> Revision | None:
-        """Add a revision to a machine whose newest is `seen`, or make the machine (`seen` None).
-
-        None: it has another newest revision by now, or is being deleted.
-        """
-        return machine.write_machine(self._ready(), wish, seen)
-
-    def machine(self, name: str) -> MachineRow | None:
-        """Return a machine with its newest revision; None if there is none, or it is deleted."""
-        return machine.machine(self._ready(), name)
-
-    def machines(self, after: str = "", limit: int = 1_000_000) -> list[MachineRow]:
-        """Return a page of machines, by name, behind the name `after`."""
-        return machine.machine_list(self._ready(), after, limit)
-
-    def set_machine_status(self, name: str, seen: MachineStatus, new: MachineStatus) -> bool:
-        """Set the status of a machine that has the status seen; False if it has another by now."""
-        return machine.set_status(self._ready(), name, seen, new)
-
-    def machines_deleting(self) -> list[str]:
-        """Return the machines that are being deleted."""
-        return machine.deleting(self._ready())
-
-    def revision(self, revision: int) -> str:
-        """Return the text of a revision; raises NoSuchRevision."""
-        return self.revision_row(revision).text
-
-    def revision_row(self, revision: int) -> Revision:
-        """Return a revision; raises NoSuchRevision."""
-        return machine.revision(self._ready(), revision)
-
-    # -- activities, keys, news ------------------------------------------------------------------
-
-    def create_activity(self, name: str) -> ActivityRow:
-        """Make an activity, unless it is there already."""
-        return activity.create(self._ready(), name)
-
-    def activity(self, name: str) -> ActivityRow | None:
-        """Return an activity."""
-        return activity.activity(self._ready(), name)
-
-    def activities(self, after: str, limit: int) -> list[ActivityRow]:
-        """Return a page of activities, by name, behind the name `after`."""
-        return activity.activity_list(self._ready(), after, limit)
-
-    def remove_activity(self, name: str) -> None:
-        """Let an activity go; its tasks wait for their time limits."""
-        activity.remove(self._ready(), name)
+    # -- keys, news ------------------------------------------------------------------------------
 
     def secret(self, name: str) -> bytes:
         """Return a key that all processes share."""
-        return activity.secret(self._ready(), name)
+        return secret.secret(self._ready(), name)
 
     def tell(self, topics: Collection[str]) -> None:
         """Let every process hear that listens; what it hears may be lost or doubled."""
@@ -371,20 +318,6 @@ class Store:
     def beat(self, execution_id: int, frame: str, token: str) -> bool:
         """Note that whoever has a task's token is alive; False if the attempt is over."""
         return lease.beat(self._ready(), execution_id, frame, token)
-
-    # -- children --------------------------------------------------------------------------------
-
-    def untold(self, limit: int) -> list[Execution]:
-        """Return children that have ended and whose parents have not heard of it."""
-        return children.untold(self._ready(), limit)
-
-    def told(self, execution_id: int) -> None:
-        """Note that a parent has heard of the end of its child."""
-        children.told(self._ready(), execution_id)
-
-    def orphaned(self, limit: int) -> list[Execution]:
-        """Return children that run on although nobody waits for them any more."""
-        return children.orphaned(self._ready(), limit)
 
     # -- executions ------------------------------------------------------------------------------
 

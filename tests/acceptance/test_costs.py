@@ -111,7 +111,7 @@ def _window(path: Path) -> Counter[tuple[str, str]]:
 def test_resting_executions_cost_not_one_statement(deployed: Cluster, counted: Path) -> None:
     rests = {"Type": "Wait", "Seconds": 86_400, "End": True}
     deployed.service.deploy("rest", json.dumps({"StartAt": "R", "States": {"R": rests}}))
-    revision = deployed.parts.store.machine("rest")
+    revision = deployed.parts.store.machines.find("rest")
     assert revision is not None
     # Nobody is called lost right after a start: the sweeps for them come later.
     until(lambda: all(any(sweep in one.text for one in statements(counted)) for sweep in SWEEPS))

@@ -32,7 +32,7 @@ def test_1000_timers_due_in_one_second_take_effect_once_with_two_schedulers(
         deployed.add(name, sys.executable, "-m", "tests.acceptance.counted_scheduler")
     store, service = deployed.parts.store, deployed.service
     service.deploy("wait", WAITS)
-    machine = store.machine("wait")
+    machine = store.machines.find("wait")
     assert machine is not None
     until(lambda: len({one.pid for one in statements(counted)}) == 2, what="both to look")
 

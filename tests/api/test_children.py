@@ -111,5 +111,5 @@ def test_sixty_parents_with_a_child_each_all_end(stage: Stage) -> None:
             "ExecutionStarted",
             "ExecutionSucceeded",
         ]
-    assert stage.parts.store.untold(10) == []
-    assert stage.parts.store.orphaned(10) == []
+    assert stage.parts.store.children.untold(10) == []
+    assert stage.parts.store.children.orphaned(10) == []

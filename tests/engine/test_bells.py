@@ -32,7 +32,7 @@ def test_a_bell_is_rung_for_what_is_there(database_url: str) -> None:
     store.announce("worker", {"celery:work": Announcement("queue")})
     bell = Impatient(store)
     engine = Engine(store, bell)
-    revision = store.put_machine("machine", TWO_TASKS)
+    revision = store.machines.put("machine", TWO_TASKS)
     engine.start(Start("machine", revision.id, "run", Payload.parse("{}")))
     assert (bell.rung, len(bell.found)) == (1, 1)
 

@@ -48,7 +48,7 @@ def store(database_url: str) -> Iterator[Meddling]:
 
 def started(store: Store, definition: str) -> Engine:
     engine = Engine(store, Silence())
-    revision = store.put_machine("machine", definition)
+    revision = store.machines.put("machine", definition)
     engine.start(Start("machine", revision.id, "run", Payload.parse("{}")))
     return engine
 

@@ -14,35 +14,36 @@ from tests.store.processes import at_once, in_processes
 
 
 def test_the_same_text_is_the_same_revision_and_another_is_the_next(store: Store) -> None:
-    first = store.put_machine("orders", "one")
-    again = store.put_machine("orders", "one")
-    second = store.put_machine("orders", "two")
-    back = store.put_machine("orders", "one")
+    first = store.machines.put("orders", "one")
+    again = store.machines.put("orders", "one")
+    second = store.machines.put("orders", "two")
+    back = store.machines.put("orders", "one")
     assert [revision.number for revision in (first, again, second, back)] == [1, 1, 2, 3]
     assert [revision.created for revision in (first, again, second, back)] == [
         True, False, True, True,
     ]  # fmt: skip
     assert again.id == first.id
-    assert [store.revision(one.id) for one in (first, second, back)] == ["one", "two", "one"]
-    row = store.machine("orders")
+    texts = [store.machines.revision(one.id).text for one in (first, second, back)]
+    assert texts == ["one", "two", "one"]
+    row = store.machines.find("orders")
     assert row is not None
     assert (row.revision, row.number) == (back.id, 3)
 
 
 def test_machines_are_listed_by_name_and_those_that_are_not_there_are_none(store: Store) -> None:
     for name in ("b", "a", "B"):
-        store.put_machine(name, name)
-    assert [machine.name for machine in store.machines()] == ["B", "a", "b"]
-    assert store.machine("c") is None
+        store.machines.put(name, name)
+    assert [machine.name for machine in store.machines.page()] == ["B", "a", "b"]
+    assert store.machines.find("c") is None
     with pytest.raises(NoSuchRevision):
-        store.revision(4711)
+        store.machines.revision(4711)
 
 
 def _put(url: str, meet: Any, number: int) -> list[int]:
     store = Store(url)
     store.check()
     meet.wait()
-    numbers = [store.put_machine("orders", f"{number}-{turn}").number for turn in range(10)]
+    numbers = [store.machines.put("orders", f"{number}-{turn}").number for turn in range(10)]
     store.dispose()
     return numbers
 
