@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import datetime
 
 from orchestrator.asl.limits import DEFAULT, Limits
@@ -84,7 +83,6 @@ class Store:
         self.lease_seconds = lease_seconds
         self._database = Database(url, connecting or Connecting(), application_name, surroundings)
         self._checked = surroundings is not None and surroundings.engines is not None
-        self._with_input: set[int] = set()
         self.machines = Machines(self._ready)
         self.activities = Activities(self._ready)
         self.children = Children(self._ready)
@@ -112,20 +110,14 @@ class Store:
 
     # -- transitions -----------------------------------------------------------------------------
 
-    def read(
-        self,
-        keys: Sequence[tuple[int, str]],
-        *,
-        with_input: Callable[[str, int], bool] | None = None,
-    ) -> dict[tuple[int, str], View]:
+    def read(self, keys: Sequence[tuple[int, str]]) -> dict[tuple[int, str], View]:
         """Return what decisions on these frames look at, by (execution, frame).
 
         A key whose execution is not there is absent; a frame that is not there is absent from its
-        view. `with_input(machine, revision)` says whose decisions need the execution's input.
+        view. The execution's input is read apart where a decision needs it (`read_input`).
         """
         with self._ready().reading() as connection:
-            views = view.read_views(connection, keys, self.scope, self._with_input)
-        return views if with_input is None else self._with_inputs(views, with_input)
+            return view.read_views(connection, keys, self.scope)
 
     def read_more(self, seen: View, missing: Missing) -> View | None:
         """Return the view with what was missing; None: the execution has moved on, read again."""
@@ -411,17 +403,3 @@ class Store:
         if not self._checked:
             self.check()
         return self._database
-
-    def _with_inputs(
-        self, views: dict[tuple[int, str], View], needed: Callable[[str, int], bool]
-    ) -> dict[tuple[int, str], View]:
-        """Fill in the inputs that are not there yet; the next read brings them along."""
-        there: dict[int, Payload] = {}
-        for key, found in views.items():
-            one = found.execution
-            if found.input is None and needed(one.machine, one.revision):
-                self._with_input.add(one.revision)
-                if one.id not in there:
-                    there[one.id] = self.read_input(one.id)
-                views[key] = replace(found, input=there[one.id])
-        return views

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Connection, Select, and_, bindparam, case, select
+from sqlalchemy import Connection, Select, and_, bindparam, select
 
 from orchestrator.execution.call import Call
 from orchestrator.execution.compensation import Compensation, Wanted
 from orchestrator.execution.decision import Missing, View
 from orchestrator.execution.frame import Execution, Fork, Frame, FrameKind, Scope, lineage
-from orchestrator.execution.payload import Payload
 from orchestrator.store import compensation
 from orchestrator.store.call import kept_calls
 from orchestrator.store.rows import (
@@ -25,15 +24,14 @@ from orchestrator.store.rows import (
     read_fork,
     read_frame,
 )
-from orchestrator.store.tables import CALLED, UNENDED, documents, executions, forks, frames
-from orchestrator.store.wanted import INTEGER, TEXT, listed, one_of, wanted, wanted_rows
+from orchestrator.store.tables import CALLED, UNENDED, executions, forks, frames
+from orchestrator.store.wanted import INTEGER, TEXT, wanted, wanted_rows
 
 Key: TypeAlias = "tuple[int, str]"
 """An execution and one of its frames."""
 
 _FRAME: Final = len(EXECUTION_COLUMNS)
 _FORK: Final = len(FRAME_COLUMNS)
-_INPUT: Final = _FRAME + _FORK + len(FORK_COLUMNS)
 _FRAME_ID: Final = FRAME_COLUMNS.index(frames.c.id)
 
 AFTER_DIGITS: Final = ":"
@@ -49,13 +47,8 @@ _fork_of_frame = and_(
 @cache
 def _read_statement(dialect: str) -> Select[Any]:
     keys = wanted(dialect, execution=INTEGER, frame=TEXT)
-    needed = one_of(dialect, executions.c.revision, "with_input", INTEGER)
-    the_input = and_(
-        documents.c.execution == case((needed, executions.c.id)),  # null: not even looked up
-        documents.c.what == "input",
-    )
     return (
-        select(*EXECUTION_COLUMNS, *FRAME_COLUMNS, *FORK_COLUMNS, documents.c.text)
+        select(*EXECUTION_COLUMNS, *FRAME_COLUMNS, *FORK_COLUMNS)
         .select_from(keys)
         .join(executions, executions.c.id == keys.c.execution)
         .outerjoin(
@@ -63,7 +56,6 @@ def _read_statement(dialect: str) -> Select[Any]:
             and_(frames.c.execution == keys.c.execution, frames.c.id == keys.c.frame),
         )
         .outerjoin(forks, _fork_of_frame)
-        .outerjoin(documents, the_input)
     )
 
 
@@ -110,21 +102,15 @@ class More:
     compensations: Mapping[Wanted, tuple[Compensation, ...]] = field(default_factory=dict)
 
 
-def read_views(
-    connection: Connection,
-    keys: Sequence[Key],
-    scope: Scope,
-    revisions_with_input: Iterable[int] = (),
-) -> dict[Key, View]:
+def read_views(connection: Connection, keys: Sequence[Key], scope: Scope) -> dict[Key, View]:
     """Return the views of frames; keys of executions that are not there are absent."""
     dialect = connection.dialect.name
     pairs = sorted({(execution, part) for execution, frame in keys for part in lineage(frame)})
     parameters = wanted_rows(dialect, ("execution", "frame"), pairs)
-    parameters["with_input"] = listed(dialect, sorted(revisions_with_input))
     rows = connection.execute(_read_statement(dialect), parameters)
     found = _Found()
     for row in rows:
-        found.take(row, row[_INPUT])
+        found.take(row)
     return {key: view for key in keys if (view := found.view(key, scope)) is not None}
 
 
@@ -207,17 +193,14 @@ class _Found:
         self.executions: dict[int, Execution] = {}
         self.frames: dict[int, dict[str, Frame]] = {}
         self.forks: dict[int, dict[str, Fork]] = {}
-        self.inputs: dict[int, Payload] = {}
 
-    def take(self, row: Values, the_input: str | None) -> None:
+    def take(self, row: Values) -> None:
         execution: int = row[0]
         if execution not in self.executions:
             self.executions[execution] = read_execution(row[:_FRAME])
             self.frames[execution] = {}
             self.forks[execution] = {}
-            if the_input is not None:
-                self.inputs[execution] = Payload.parse(the_input)
-        _take(row[_FRAME:_INPUT], self.frames[execution], self.forks[execution])
+        _take(row[_FRAME:], self.frames[execution], self.forks[execution])
 
     def view(self, key: Key, scope: Scope) -> View | None:
         number, frame = key
@@ -232,9 +215,4 @@ class _Found:
             scope=scope,
             frames={part: there[part] for part in ids if part in there},
             forks={part: forked[part] for part in ids if part in forked},
-            input=self.inputs.get(number),
         )
-
-
-NeedsInput: TypeAlias = "Callable[[str, int], bool]"
-"""Whether a revision of a machine reads the execution's input: `needs(machine, revision)`."""

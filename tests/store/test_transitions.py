@@ -79,22 +79,6 @@ def test_views_of_many_executions_come_with_one_read(store: Store) -> None:
     assert [view.execution for view in views.values()] == [one.execution for one in begun]
 
 
-def test_the_input_comes_along_for_machines_that_need_it(store: Store) -> None:
-    begun = samples.beginning(value={"big": 1})
-    store.start([begun])
-    key = (begun.execution.id, "")
-    asked: list[tuple[str, int]] = []
-
-    def needs(machine: str, revision: int) -> bool:
-        asked.append((machine, revision))
-        return True
-
-    assert store.read([key])[key].input is None
-    assert store.read([key], with_input=needs)[key].input == begun.input
-    assert store.read([key], with_input=needs)[key].input == begun.input
-    assert asked == [(samples.MACHINE, 1)]
-
-
 def test_a_decision_holds_only_for_the_version_that_it_saw(store: Store) -> None:
     view = samples.started(store)
     first, second = samples.moving(view), samples.moving(view)
