@@ -34,7 +34,9 @@ def submit(transition: Transition, thread: Thread, state: Task, result: Payload)
         submit_mocked(transition, thread, state)
         return False
     attempt.record_submitted(transition, thread, resource, result)
-    thread.rest_on_answer(rests_on, _earliest(transition, thread, task.heartbeat_seconds))
+    is_over = thread.pause is not None  # then no limit is left
+    earliest = None if is_over else _earliest(transition, thread, task.heartbeat_seconds)
+    thread.rest_on_answer(rests_on, earliest)
     return True
 
 
@@ -48,10 +50,15 @@ def submit_mocked(transition: Transition, thread: Thread, state: Task) -> None:
 
 
 def abandon(transition: Transition, thread: Thread, state: Task) -> None:
-    """Wait no more for the execution that the task may have started."""
-    task = thread.task
-    if state.resource.waits_for_execution and task is not None and task.deliveries > 0:
+    """Have the execution stopped that the task may have started."""
+    if may_have_a_child(thread, state):
         transition.orphan(thread)
+
+
+def may_have_a_child(thread: Thread, state: Task) -> bool:
+    """Tell whether the attempt is one that starts an execution, and may have done so."""
+    task = thread.task
+    return state.resource.waits_for_execution and task is not None and task.deliveries > 0
 
 
 def _rests_on(resource: Resource) -> RestsOn | None:

@@ -262,9 +262,9 @@ class UndoNote:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Why a frame rests on undoing: what its state has met, which goes on then.
+    """Why a frame rests on undoing, or on the end of a child that is stopped.
 
-    `setback` None: a Compensate state.
+    `setback`: what its state has met, which goes on then; None: a Compensate state.
     """
 
     setback: Setback | None = None

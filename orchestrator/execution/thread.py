@@ -148,6 +148,12 @@ class Thread:
         if self.task is not None:
             self.task = replace(self.task, claimed_by=None, lease_until=None)
 
+    def outwait(self, pause: Pause) -> None:
+        """Rest on without a limit until the execution has ended that its task has started."""
+        self.changed = True
+        self.wake_at = self.timeout_at = None
+        self.pause = pause
+
     def rest_on_clock(self, wake_at: datetime) -> None:
         """Rest until a moment."""
         self._leave()

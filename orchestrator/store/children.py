@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy import Float, bindparam, delete, select, update
 
-from orchestrator.execution.frame import Execution
+from orchestrator.execution.frame import Execution, Phase
 from orchestrator.store.database import Database
 from orchestrator.store.moment import current_moment, later
 from orchestrator.store.rows import EXECUTION_COLUMNS, read_execution
@@ -27,7 +27,7 @@ _TELL: Final = update(executions).where(executions.c.id == bindparam("at_id")).v
 _ORPHANS: Final = (
     select(*EXECUTION_COLUMNS)
     .join(orphans, orphans.c.parent == executions.c.parent)
-    .where(executions.c.ended_at.is_(None))
+    .where(executions.c.ended_at.is_(None), executions.c.phase == Phase.OPEN.value)
     .limit(bindparam("most"))
 )
 _FORGET: Final = delete(orphans).where(

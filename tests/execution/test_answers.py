@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,11 +15,13 @@ from orchestrator.execution.events import (
     CallbackSucceeded,
     ChildEnded,
     MomentDue,
+    TaskFailed,
     TaskSucceeded,
 )
 from orchestrator.execution.frame import Frame, RestsOn, Task
 from orchestrator.execution.payload import Payload
-from tests.execution.harness import World
+from tests.execution.harness import World, states
+from tests.execution.harness import task as task_state
 
 SYNC = "arn:aws:states:::states:startExecution.sync"
 PARAMETERS = {"StateMachineArn": "arn:aws:states:us-east-1:000000000000:stateMachine:child"}
@@ -162,6 +165,93 @@ def test_a_time_limit_leaves_an_orphan() -> None:
     world.tell(MomentDue(world.execution.id, "", frame.entry, frame.timeout_at))
     assert world.decisions[-1].orphans == (f"{world.execution.id}:{task.token}:",)
     assert world.decisions[-1].leaves_children
+
+
+SAGA = states(
+    A=task_state(Next="B", Compensate={"Resource": "celery:undo"}),
+    B=task_state(
+        Resource=f"{SYNC}:2",
+        Parameters=PARAMETERS,
+        TimeoutSeconds=5,
+        Retry=[{"ErrorEquals": ["States.Timeout"], "MaxAttempts": 1}],
+        Compensate={"Resource": "celery:undo"},
+    ),
+)
+
+
+def out_of_time(world: World) -> Task:
+    """Let the time limit of B pass; return its task."""
+    frame = world.only_frame()
+    assert frame.task is not None
+    assert frame.timeout_at is not None
+    world.now = frame.timeout_at
+    world.tell(MomentDue(world.execution.id, "", frame.entry, frame.timeout_at))
+    assert world.decisions[-1].orphans == (f"{world.execution.id}:{frame.task.token}:",)
+    return frame.task
+
+
+def in_b() -> World:
+    """A saga whose B has started an execution, or is about to."""
+    world = World(SAGA).start()
+    world.step()
+    world.claim()
+    return world
+
+
+def test_a_saga_waits_at_a_time_limit_until_the_child_it_stops_has_undone_itself() -> None:
+    world = in_b()
+    returned(world, {"ExecutionArn": "child"})
+    first = out_of_time(world)
+    assert world.types[-1] == "TaskSubmitted"
+    assert world.only_frame().rests_on is RestsOn.EXECUTION
+    assert world.only_frame().wake_at is None
+    world.now += timedelta(seconds=60)  # it has much to undo
+    world.tell(ended(world, first, succeeded=False))
+    assert world.types[-1] == "TaskTimedOut"
+    assert world.only_frame().rests_on is RestsOn.CLOCK  # the pause of its Retrier
+    while world.only_frame().task is None:
+        world.step()
+    world.claim()
+    second = world.only_frame().task
+    assert second is not None
+    assert second.key != first.key  # else it would find the child that is stopped
+    returned(world, {"ExecutionArn": "child"})
+    world.tell(ended(world, out_of_time(world), succeeded=False))
+    assert world.status == "RUNNING"
+    world.finish()
+    assert (world.status, world.error) == ("FAILED", "States.Timeout")
+    assert [call.state for call in world.calls if call.resource == "celery:undo"] == ["A"]
+
+
+def test_a_child_that_succeeds_before_it_is_stopped_counts() -> None:
+    world = in_b()
+    first = out_of_time(world)  # while its start is on the way
+    returned(world, {"ExecutionArn": "child"})
+    assert world.only_frame().wake_at is None
+    world.tell(ended(world, first))
+    assert world.result == {"Output": {"a": 1}}
+    assert "TaskTimedOut" not in world.types
+
+
+def test_a_start_that_is_refused_after_the_time_limit_fails_as_it_says() -> None:
+    world = in_b()
+    task = out_of_time(world)
+    refused = "StepFunctions.ExecutionAlreadyExistsException"
+    world.tell(TaskFailed(1, "", task.token, 1, "worker", refused, None, world.now))
+    world.finish()
+    assert world.error == refused
+    assert world.compensations["", 2, 0].status == "done"
+
+
+def test_a_saga_that_is_stopped_while_it_waits_for_a_child_goes_on_waiting() -> None:
+    world = in_b()
+    returned(world, {"ExecutionArn": "child"})
+    first = out_of_time(world)
+    world.stop()
+    assert world.status == "RUNNING"
+    world.tell(ended(world, first, succeeded=False))
+    world.finish()
+    assert world.status == "ABORTED"
 
 
 def test_an_activity_that_is_not_there_fails_its_state() -> None:

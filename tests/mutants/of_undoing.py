@@ -7,6 +7,8 @@ from typing import Final
 from tests.mutants.mutant import Mutant, mutant
 
 SAGAS: Final = "tests/execution/test_sagas.py::"
+ANSWERS: Final = "tests/execution/test_answers.py::"
+TASKS: Final = "orchestrator/execution/states/task.py"
 UNDOING: Final = "orchestrator/execution/undoing.py"
 REGISTER: Final = "orchestrator/execution/register.py"
 
@@ -52,6 +54,20 @@ OF_UNDOING: Final[tuple[Mutant, ...]] = (
         "return claimed and state.resource.kind is not Kind.ACTIVITY",
         "return False and claimed and state.resource.kind is not Kind.ACTIVITY",
         SAGAS + "test_a_handler_that_runs_on_in_a_cancelled_branch_is_waited_for",
+    ),
+    mutant(
+        "at a time limit the child that is stopped is waited for",
+        TASKS,
+        "if has_child and transition.machine.undoes:",
+        "if has_child and False and transition.machine.undoes:",
+        ANSWERS + "test_a_saga_waits_at_a_time_limit_until_the_child_it_stops_has_undone_itself",
+    ),
+    mutant(
+        "who tries again after a time limit starts another child",
+        TASKS,
+        "reported=has_child,",
+        "reported=False,",
+        ANSWERS + "test_a_saga_waits_at_a_time_limit_until_the_child_it_stops_has_undone_itself",
     ),
     mutant(
         "a Catcher without Compensate undoes nothing",

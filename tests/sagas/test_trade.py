@@ -190,11 +190,11 @@ def test_a_stop_undoes_and_an_abort_does_not(trade: Deployment, database_url: st
     assert left == {"a": "pending", "b": "pending"}
 
 
-def nested(*, adopts: bool, after: str | None, wait: bool = True) -> dict[str, Any]:
+def nested(*, adopts: bool, after: str | None, **fields: Any) -> dict[str, Any]:
     """Return a machine of a step, of a trip that another execution makes, and of another step."""
     trip: dict[str, Any] = {
         "Type": "Task",
-        "Resource": "arn:aws:states:::states:startExecution" + (".sync:2" if wait else ""),
+        "Resource": "arn:aws:states:::states:startExecution.sync:2",
         "Parameters": {
             "StateMachineArn": "arn:aws:states:us-east-1:000000000000:stateMachine:trip",
             "Input.$": "$",
@@ -202,6 +202,7 @@ def nested(*, adopts: bool, after: str | None, wait: bool = True) -> dict[str, A
         "ResultPath": None,
         **({"Compensate": True} if adopts else {}),
         **({"Next": after} if after else {"End": True}),
+        **fields,
     }
     states: dict[str, Any] = {"first": step("first", "trip"), "trip": trip}
     if after:
@@ -246,12 +247,17 @@ def test_what_a_child_has_done_is_its_parents_to_undo_if_the_parent_says_so(
         assert trade.service.compensations.of(f"trip:{child.name}") == []
 
 
+@pytest.mark.parametrize(("limit", "outcome"), [({}, "ABORTED"), ({"TimeoutSeconds": 4}, "FAILED")])
 def test_a_stopped_child_undoes_itself_before_its_parent_goes_on(
-    trade: Deployment, database_url: str, monkeypatch: pytest.MonkeyPatch
+    trade: Deployment,
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: dict[str, int],
+    outcome: str,
 ) -> None:
     monkeypatch.setitem(GATES, "tickets", gate := threading.Event())
     trade.service.deploy("trip", json.dumps(TRIP))
-    trade.service.deploy("parent", json.dumps(nested(adopts=True, after=None)))
+    trade.service.deploy("parent", json.dumps(nested(adopts=True, after=None, **limit)))
     given = json.dumps({"trouble": {"slow": {"undo x2": 0.5}}})
     address = trade.service.start_execution("parent", "stopped", given).address
 
@@ -260,10 +266,12 @@ def test_a_stopped_child_undoes_itself_before_its_parent_goes_on(
             return in_words([one.what for one in ledger.effects()])
 
     trade.until(lambda: "x2" in everything() and "y1" in everything())
-    trade.service.stop_execution(address)
+    if not limit:
+        trade.service.stop_execution(address)
     trade.until(lambda: trade.service.list_executions("trip")[0].phase == "undoing")
+    assert trade.store.orphaned(10) == []  # those still to be stopped
     gate.set()
-    assert ended(trade, address) == "ABORTED"
+    assert ended(trade, address) == outcome
     undone = [one for one in everything() if one.startswith("undo")]
     assert undone[-1] == "undo first"
     assert undone.index("undo x2") < undone.index("undo x1") < undone.index("undo book")

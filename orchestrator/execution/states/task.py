@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from orchestrator.asl.document import DocumentError, Json, show
@@ -30,7 +31,7 @@ from orchestrator.execution.events import (
     TaskSucceeded,
 )
 from orchestrator.execution.failure import leave, meet
-from orchestrator.execution.frame import RestsOn
+from orchestrator.execution.frame import Pause, RestsOn
 from orchestrator.execution.history import Detail
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.quantity import whole
@@ -98,7 +99,9 @@ def resume(
         case TaskLost():
             _lose(transition, thread, state)
         case MomentDue():
-            _time_out(transition, thread, state)
+            _out_of_time(transition, thread, state)
+        case ChildEnded(succeeded=False) if thread.pause and thread.pause.setback:
+            _time_out(transition, thread, state, thread.pause.setback)
         case CallbackSucceeded() | CallbackFailed() | ChildEnded():
             if isinstance(event, ChildEnded):
                 register.adopt(transition, thread, state, event)
@@ -227,21 +230,33 @@ def _lose(transition: Transition, thread: Thread, state: Task) -> None:
     answers.abandon(transition, thread, state)
     failure = Failure(_worded(resource, error), cause)
     attempt.record_failed(transition, thread, resource, failure)
-    meet(transition, thread, Setback(failure, unknown=task.at_most_once, silent=True))
+    setback = Setback(failure, unknown=task.at_most_once, silent=True)
+    meet(transition, thread, replace(setback, reported=answers.may_have_a_child(thread, state)))
 
 
-def _time_out(transition: Transition, thread: Thread, state: Task) -> None:
+def _out_of_time(transition: Transition, thread: Thread, state: Task) -> None:
+    """Fail at a limit; a child execution is stopped, and in a saga waited for: it undoes itself."""
     task, limit = _task(thread), thread.timeout_at
     answers.abandon(transition, thread, state)
-    if task.deliveries > 0 and thread.rests_on is RestsOn.TASK:
-        attempt.record_started(transition, thread, state.resource, task.claimed_by, transition.now)
-    attempt.record_timed_out(transition, thread, state.resource)
+    has_child = answers.may_have_a_child(thread, state)
     setback = Setback(
         Failure(TIMEOUT),
         unknown=task.at_most_once,
         heartbeat=limit is None or limit > transition.now,
         silent=task.deliveries > 0,
+        reported=has_child,  # the next attempt starts another
     )
+    if has_child and transition.machine.undoes:
+        thread.outwait(Pause(replace(setback, silent=False)))
+    else:
+        _time_out(transition, thread, state, setback)
+
+
+def _time_out(transition: Transition, thread: Thread, state: Task, setback: Setback) -> None:
+    task = _task(thread)
+    if task.deliveries > 0 and thread.rests_on is RestsOn.TASK:
+        attempt.record_started(transition, thread, state.resource, task.claimed_by, transition.now)
+    attempt.record_timed_out(transition, thread, state.resource)
     meet(transition, thread, setback)
 
 
