@@ -12,8 +12,8 @@ COPY workers workers
 COPY definitions definitions
 RUN pip install --no-deps --no-build-isolation .
 
-RUN useradd --system --create-home --home-dir /home/orchestrator orchestrator
+RUN useradd --system --create-home --home-dir /data orchestrator
 USER orchestrator
-WORKDIR /home/orchestrator
+WORKDIR /data
 
 CMD ["orchestrator", "--help"]

@@ -16,6 +16,7 @@ from orchestrator.asl.document import Json
 
 DEFINITIONS: Final = Path(__file__).resolve().parent.parent / "definitions"
 LONGEST_SECONDS: Final = 30.0
+HEADING: Final = "An order that one can talk to: what it is asked, and what it answers"
 SAID: Final[tuple[tuple[str, Json], ...]] = (
     ("ship", {}),
     ("pay", {"amount": 3900}),
@@ -28,6 +29,7 @@ SAID: Final[tuple[tuple[str, Json], ...]] = (
 
 def talk(data: Path) -> None:
     """Start an order, make the calls one after the other, and print what each is answered."""
+    sys.stdout.write(f"\n{HEADING}\n\n")
     with main.embedded(data, ["workers"]) as parts:
         service = parts.service
         service.deploy("order", (DEFINITIONS / "order.asl.json").read_text("utf-8"))

@@ -31,8 +31,12 @@ def serve(app: FastAPI, host: str, port: int) -> None:
         ws="none",
     )
     place = f"[{host}]" if ":" in host else host
-    print(  # noqa: T201  # whoever started it waits for this line
-        f"serving AWS's protocol at http://{place}:{listening.getsockname()[1]}",
+    here = f"http://{place}:{listening.getsockname()[1]}"
+    print(  # noqa: T201  # whoever started it waits for these lines
+        f"serving AWS's protocol at {here}",
+        f"the console: {here}/",
+        f"the native API: {here}/v1",
+        sep="\n",
         file=sys.stderr,
         flush=True,
     )

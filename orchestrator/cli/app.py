@@ -107,9 +107,10 @@ def deploy(
         if len(set(machines)) < len(machines):
             wrong_use("two of the files are definitions of the same machine")
         texts = _valid(files, json).values()
+        warnings = _findings(dict(zip(files, texts, strict=True))).values()
     with facade(database_url) as service:
         revisions = [service.deploy(*pair) for pair in zip(machines, texts, strict=True)]
-        printing.deployed(revisions, json)
+        printing.deployed(zip(revisions, warnings, strict=True), json)
 
 
 @app.command()
@@ -183,11 +184,16 @@ def stop(
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """End an execution as ABORTED, once what it has done is undone; one that has ended stays."""
+    """End an execution as ABORTED, once what it has done is undone.
+
+    One that has ended already stays as it is, which is said; the exit code is 0 all the same.
+    """
     from orchestrator.cli import printing
 
     with facade(database_url) as service:
-        printing.stopped(service.stop_execution(address, error, cause, abort=abort), json)
+        before = service.find_execution(address)
+        run = service.stop_execution(address, error, cause, abort=abort)
+        printing.stopped(run, before, json)
 
 
 @app.command()
@@ -232,7 +238,7 @@ def simulate(
     summary = simulation.summary
     if json:
         printing.emit(summary.value())
-    elif seeds > 1:
+    else:
         print("\n".join(summary.lines()))
     if not summary.passed:
         raise typer.Exit(EXIT_FAILED)

@@ -71,9 +71,13 @@ def findings(by_file: Mapping[Path, Sequence[Finding]], json: bool) -> None:
         return
     for file, found in by_file.items():
         print(f"{file}: " + (_count(found) if found else "valid"))
-        for finding in found:
-            place = f" {plain(finding.pointer)}" if finding.pointer else ""
-            print(f"  {finding.severity}{place}: {plain(finding.message)} [{finding.code}]")
+        _findings(found)
+
+
+def _findings(found: Sequence[Finding]) -> None:
+    for finding in found:
+        place = f" {plain(finding.pointer)}" if finding.pointer else ""
+        print(f"  {finding.severity}{place}: {plain(finding.message)} [{finding.code}]")
 
 
 def _count(found: Sequence[Finding]) -> str:
@@ -95,15 +99,24 @@ def _finding(finding: Finding) -> Json:
     }
 
 
-def deployed(revisions: Iterable[Deployed], json: bool) -> None:
-    """Which revisions stand now."""
+def deployed(revisions: Iterable[tuple[Deployed, Sequence[Finding]]], json: bool) -> None:
+    """Which revisions stand now, each with the warnings about its definition."""
     if json:
         emit(
-            [{"machine": r.machine, "revision": r.number, "created": r.created} for r in revisions]
+            [
+                {
+                    "machine": r.machine,
+                    "revision": r.number,
+                    "created": r.created,
+                    "findings": [_finding(finding) for finding in found],
+                }
+                for r, found in revisions
+            ]
         )
         return
-    for r in revisions:
+    for r, found in revisions:
         print(f"{r.machine}: revision {r.number}" + ("" if r.created else " (unchanged)"))
+        _findings(found)
 
 
 def upgraded(done: str, json: bool) -> None:
@@ -157,10 +170,19 @@ def executions(runs: Sequence[Execution], json: bool) -> None:
     console().print(table)
 
 
-def stopped(run: Execution, json: bool) -> None:
-    """The status after a stop."""
-    undone = ", what it has done is being undone" if run.phase is Phase.UNDOING else ""
-    emit(execution(run)) if json else print(f"{run.machine}:{run.name} {run.status}{undone}")
+def stopped(run: Execution, before: Execution, json: bool) -> None:
+    """The status after a stop, and whether the stop has changed nothing."""
+    if json:
+        emit(execution(run) | {"alreadyEnded": before.ended_at is not None})
+        return
+    address = f"{run.machine}:{run.name}"
+    if before.ended_at is not None:
+        print(f"{address} had already ended: {run.status}")
+    elif run.phase is Phase.UNDOING:
+        already = " already" if before.phase is Phase.UNDOING else ""
+        print(f"{address} {run.status}, what it has done is being undone{already}")
+    else:
+        print(f"{address} {run.status}")
 
 
 def detail(found: ExecutionDetail, unserved: Sequence[str], json: bool) -> None:

@@ -33,9 +33,13 @@ def _said(call: Call) -> str:
     words = said if isinstance(said, dict) else {}
     match call.verdict:
         case Verdict.ACCEPTED:
-            return plain(f"{call.name} accepted: {words.get('from')} → {words.get('to')}")
+            left, reached = words.get("from"), words.get("to")
+            way = "" if left is None or reached is None else f": {left} → {reached}"
+            return plain(f"{call.name} accepted{way} (id {call.id})")
         case Verdict.REFUSED:
-            return plain(f"{call.name} refused in {words.get('state')}: {words.get('reason')}")
+            state, reason = words.get("state"), words.get("reason")
+            where = "" if state is None else f" in {state}"
+            return plain(f"{call.name} refused{where}: {reason} (id {call.id})")
         case Verdict.PENDING:
             return plain(f"{call.name} is kept (id {call.id})")
 

@@ -103,11 +103,18 @@ class Summary:
         return [what for what in Sometimes if not self.counts[what]]
 
     def lines(self) -> Iterator[str]:
-        """Yield what people read."""
-        yield f"{self.seeds} seeds, {len(self.failed)} failed"
-        for what in Sometimes:
+        """Yield what people read: of several seeds what happened in them; the verdict is last."""
+        for what in Sometimes if self.seeds > 1 else ():
             yield f"{self.counts[what]:8}  {what}"
-        yield from (f"It has never happened that {what}." for what in self.never)
+        yield self._verdict()
+
+    def _verdict(self) -> str:
+        of = f"{len(self.failed)} of {self.seeds} seeds failed"
+        if self.failed:
+            return f"FAILED: {of}: {', '.join(str(report.seed) for report in self.failed)}"
+        if self.never:
+            return f"FAILED: {of}, but it has never happened that {', nor that '.join(self.never)}"
+        return f"passed: {of}"
 
     def value(self) -> Json:
         """Return the same for programs."""

@@ -120,6 +120,10 @@ class Database:
         """SQLite's file."""
         return self._path
 
+    def is_missing(self) -> bool:
+        """Whether SQLite's file is not there: whoever connects to it would make it."""
+        return self._has_company and not self._path.exists()
+
     # -- what a statement runs in ----------------------------------------------------------------
 
     @contextmanager

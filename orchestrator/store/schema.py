@@ -43,7 +43,15 @@ def migrate(url: str) -> str:
 
 
 def check_schema(database: Database) -> None:
-    """Raise SchemaMismatch unless the schema is this release's."""
+    """Raise SchemaMismatch unless the schema is this release's.
+
+    Where SQLite has no file none is made: whoever only asks leaves nothing behind.
+    """
+    if database.is_missing():
+        raise SchemaMismatch(
+            f"there is no database {database.path}: run `orchestrator db upgrade`, or name another "
+            "one by ORCHESTRATOR_DATABASE_URL or --database-url"
+        )
     with database.reading() as connection:
         there = _version(connection)
     _refuse_newer(there)

@@ -37,7 +37,10 @@ def developing(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     with command("dev", "--port", "0", "--handlers", "json", folder=folder) as process:
         assert process.stderr is not None
         try:
-            yield process, process.stderr.readline().split()[-1]
+            wire, console, native = (process.stderr.readline().strip() for _ in range(3))
+            url = wire.removeprefix("serving AWS's protocol at ")
+            assert (console, native) == (f"the console: {url}/", f"the native API: {url}/v1")
+            yield process, url
         finally:
             process.kill()
 

@@ -51,7 +51,7 @@ def test_the_commands_of_the_page_do_what_it_says(
             codes.append(ended.value.code)
             said = capsys.readouterr().out
             if "parcel-1" in line:
-                assert said == "ship accepted: Paid → Shipped\n"
+                assert said == "ship accepted: Paid → Shipped (id parcel-1)\n"
     assert codes == [0, 0, 0, 1, 0, 0, 0, 0, 0]
 
 

@@ -79,6 +79,16 @@ def definition(**states: object) -> str:
 PASSES = definition(Greet={"Type": "Pass", "Result": {"said": "hello"}, "End": True})
 WAITS = definition(Rest={"Type": "Wait", "Seconds": 86_400, "End": True})
 ASKS = definition(Ask={"Type": "Task", "Resource": "celery:nobody.knows", "End": True})
+AWAITS = json.dumps(
+    {
+        "Calls": {"go": {}},
+        "StartAt": "Hold",
+        "States": {
+            "Hold": {"Type": "Await", "On": {"go": {"Next": "Done"}}},
+            "Done": {"Type": "Succeed"},
+        },
+    }
+)
 FAILS = definition(Stop={"Type": "Fail", "Error": "Broken", "Cause": "nul\x00 and \ud800 half"})
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.cli.conftest import ASKS, FAILS, PASSES, WAITS, Call, definition
+import pytest
+
+from tests.cli.conftest import ASKS, AWAITS, FAILS, PASSES, WAITS, Call, definition
 
 File = Callable[[str, str], Path]
 
@@ -31,9 +33,18 @@ def test_deploy_makes_a_revision_once_per_text(on_database: Call, file: File) ->
     assert on_database("deploy", greet).out == "greet: revision 1 (unchanged)\n"
     greet.write_text(WAITS)
     assert on_database("deploy", greet, "--json").json == [
-        {"machine": "greet", "revision": 2, "created": True}
+        {"machine": "greet", "revision": 2, "created": True, "findings": []}
     ]
     assert on_database("deploy", greet, "--name", "hello").out == "hello: revision 1\n"
+
+
+def test_deploy_says_the_warnings_that_validate_says(on_sqlite: Call, file: File) -> None:
+    asks = file("asks.asl.json", AWAITS)
+    warning = on_sqlite("validate", asks).out.splitlines()[1]
+    assert "WARNING /States/Hold: " in warning
+    assert on_sqlite("deploy", asks).out == f"asks: revision 1\n{warning}\n"
+    (deployed,) = on_sqlite("deploy", asks, "--json").json
+    assert [one["pointer"] for one in deployed["findings"]] == ["/States/Hold"]
 
 
 def test_start_answers_an_execution_of_the_same_name_and_input(
@@ -149,8 +160,40 @@ def test_stop_aborts_what_runs_and_leaves_what_has_ended(on_database: Call, file
     assert (stopped.code, stopped.out) == (0, "rest:r ABORTED\n")
     assert on_database("describe", "rest:r", "--json").json["error"] == "Late"
     again = on_database("stop", "rest:r", "--error", "Other", "--json").json
-    assert (again["status"], again["error"]) == ("ABORTED", "Late")
-    assert on_database("stop", "greet:g").out == "greet:g SUCCEEDED\n"
+    assert (again["status"], again["error"], again["alreadyEnded"]) == ("ABORTED", "Late", True)
+    ended = on_database("stop", "greet:g")
+    assert (ended.code, ended.out) == (0, "greet:g had already ended: SUCCEEDED\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "list",
+        "describe a:b",
+        "history a:b",
+        "waits a:b",
+        "calls a:b",
+        "effects a:b",
+        "call a:b c",
+        "start a",
+        "stop a:b",
+        "attention",
+        "doctor",
+        "verify a:b",
+        "retry a:b --reason x",
+        "skip a:b --reason x",
+        "scheduler",
+    ],
+)
+@pytest.mark.parametrize("where", ["", "sqlite:///no/folder/here.db"])
+def test_where_no_database_is_that_is_said_and_none_is_made(
+    call: Call, tmp_path: Path, command: str, where: str
+) -> None:
+    answer = call(*command.split(), *(["--database-url", where] if where else []))
+    assert (answer.code, answer.out) == (1, "")
+    path = tmp_path / (where.removeprefix("sqlite:///") or "orchestrator.db")
+    assert f"there is no database {path}: run `orchestrator db upgrade`" in answer.err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_db_upgrade_makes_the_tables_once(call: Call, empty_database_url: str) -> None:

@@ -56,6 +56,9 @@ def test_a_clone_shows_two_ways_of_an_order(python: Path, tmp_path: Path) -> Non
     assert "SUCCEEDED" in paid.stdout
     assert "refused in Pending: pay first" in paid.stdout
     assert "accepted: Paid → Shipped" in paid.stdout
+    before, _, behind = paid.stdout.partition("\nAn order that one can talk to")
+    assert "OrderFulfilled" in before
+    assert behind.splitlines()[2].startswith("ship   ")
 
     declined = _demo(clone, python, "INPUT=definitions/inputs/order-fulfilment/declined.json")
     assert declined.returncode == 0, declined.stdout

@@ -71,6 +71,13 @@ def test_the_image_does_not_run_as_root() -> None:
     assert users[-1] not in {"root", "0"}
 
 
+def test_what_the_readme_mounts_is_where_the_image_works() -> None:
+    (home,) = re.findall(r"--home-dir (\S+)", (ROOT / "Dockerfile").read_text())
+    folders = re.findall(r"^WORKDIR (\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert folders[-1] == home == "/data"
+    assert f"--volume ./definitions:{home}/definitions" in (ROOT / "README.md").read_text()
+
+
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.stem)
 def test_a_lock_file_pins_everything_by_hash_and_names_no_place(lock: Path) -> None:
     requirement = re.compile(r"^[a-z0-9][a-z0-9._-]*(\[[a-z,]+\])?==\S+( ; .+)? \\$")

@@ -51,8 +51,9 @@ def block(telling: str) -> list[str]:
 ALONE = "orchestrator run "
 ASKED = "sqlite:///"
 SERVED = "postgresql://"
+ASKING = "orchestrator start order-payment --name 4712"
 AWS = "orchestrator dev"
-RUN_HERE = (ALONE, ASKED, SERVED, AWS, INSIDE)
+RUN_HERE = (ALONE, ASKED, SERVED, ASKING, AWS, INSIDE)
 
 
 @dataclass(slots=True)
@@ -151,8 +152,11 @@ def test_on_servers_an_order_is_deployed_started_shown_and_stopped(
         "ORCHESTRATOR_DATABASE_URL": empty_postgres_url,
         "ORCHESTRATOR_BROKER_URL": redis_url,
     }
-    told = shell.all(block(SERVED))
-    assert re.search(r"order-payment:4712 (ABORTED|SUCCEEDED)", told[block(SERVED)[-1]])
+    shell.all(block(SERVED))
+    _deployed, _started, shown, _waits, stopped, _listed = shell.all(block(ASKING)).values()
+    assert re.match(r"order-payment:4712  (RUNNING|SUCCEEDED)\n", shown)
+    assert stopped == "order:4712 ABORTED\n"
+    until(lambda: re.search(r"order-payment:4712 +SUCCEEDED", shell.type("orchestrator list")))
 
     for line in block(INSIDE):
         where, _, command = line.removeprefix(INSIDE).partition(" orchestrator ")

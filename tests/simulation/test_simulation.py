@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 from orchestrator import main
+from orchestrator.simulation.run import ENOUGH_SEEDS, Report, Summary
+from orchestrator.simulation.sometimes import Sometimes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,6 +40,7 @@ def test_the_same_seeds_give_the_same_log_to_the_letter() -> None:
     arguments = ("--seed", "21", "--seeds", "4", "--log")
     first = simulated(*arguments, hash_seed="1")
     assert len(first.splitlines()) > 100
+    assert first.endswith("\npassed: 0 of 4 seeds failed\n")
     assert simulated(*arguments, hash_seed="2") == first
 
 
@@ -44,3 +48,16 @@ def test_a_seed_gives_the_same_log_alone_as_behind_others() -> None:
     *_, behind = main.simulation(31, 3, logging=True)
     (alone,) = main.simulation(33, 1, logging=True)
     assert alone.log == behind.log
+
+
+def test_the_last_line_is_the_verdict_and_names_the_seeds() -> None:
+    summary = Summary()
+    summary.add(Report(7, (), Counter(), ()))
+    assert list(summary.lines()) == ["passed: 0 of 1 seeds failed"]
+    summary.add(Report(9, ("it never ends",), Counter(), ()))
+    assert [*summary.lines()][-1] == "FAILED: 1 of 2 seeds failed: 9"
+    for seed in range(ENOUGH_SEEDS):
+        summary.add(Report(seed, (), Counter(list(Sometimes)[1:]), ()))
+    summary.failed.clear()
+    never = f"but it has never happened that {next(iter(Sometimes))}"
+    assert [*summary.lines()][-1] == f"FAILED: 0 of {ENOUGH_SEEDS + 2} seeds failed, {never}"

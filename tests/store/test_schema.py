@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,13 +107,18 @@ def test_a_failed_upgrade_leaves_nothing_behind(empty_database_url: str, empty: 
     assert inspect(empty).get_table_names() == ["history"]
 
 
-def test_a_database_that_is_away_is_unavailable(tmp_path: Any) -> None:
-    for url in (
-        "postgresql+psycopg://nobody@127.0.0.1:1/none",
-        f"sqlite:///{tmp_path}/no/such/folder/x.db",
-    ):
-        store = Store(url)
-        with pytest.raises(StoreUnavailable) as raised:
+def test_a_database_that_is_away_is_unavailable() -> None:
+    store = Store("postgresql+psycopg://nobody@127.0.0.1:1/none")
+    with pytest.raises(StoreUnavailable) as raised:
+        store.check()
+    assert not raised.value.unknown
+    store.dispose()
+
+
+def test_a_file_that_is_not_there_is_not_made_by_asking(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.db", tmp_path / "no" / "such" / "folder" / "x.db"):
+        store = Store(f"sqlite:///{path}")
+        with pytest.raises(SchemaMismatch, match=f"there is no database {path}"):
             store.check()
-        assert not raised.value.unknown
         store.dispose()
+    assert list(tmp_path.iterdir()) == []
