@@ -5,8 +5,8 @@ everything that is SQL is here, and nothing else. Decides nothing: what it reads
 values of floor 2. Every write is guarded, so that repeating one is harmless.
 """
 
+from orchestrator.store.address import Connecting
 from orchestrator.store.claim import LONELY_FROM
-from orchestrator.store.database import Connecting
 from orchestrator.store.errors import (
     GroupBroken,
     IdTaken,

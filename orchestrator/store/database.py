@@ -8,52 +8,29 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from itertools import permutations
 from pathlib import Path
 from typing import Final, Literal
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, event, select
-from sqlalchemy.engine import URL, ExceptionContext, make_url
-from sqlalchemy.exc import (
-    ArgumentError,
-    DatabaseError,
-    DBAPIError,
-    NoSuchModuleError,
-    OperationalError,
-)
+from sqlalchemy import Connection, Engine, select
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from orchestrator import crashpoint
-from orchestrator.store import slots
+from orchestrator.store import slots, sqlite
+from orchestrator.store.address import Connecting, address
 from orchestrator.store.alive import FileLocks, Locks
 from orchestrator.store.clock import Clock
-from orchestrator.store.errors import StoreUnavailable, UnsupportedDatabase
+from orchestrator.store.errors import StoreUnavailable
+from orchestrator.store.fault import RETRYABLE_STATES, reason, sqlstate
 from orchestrator.store.moment import EPOCH, MICROSECOND, current_moment, system_microseconds
-from orchestrator.store.pool import Pool
+from orchestrator.store.postgres import Postgres
 
 DialectName = Literal["postgresql", "sqlite"]
 
-SQLITE_BUSY_SECONDS: Final = 10.0
-
 _NOW = select(current_moment())
-
-
-@dataclass(frozen=True, slots=True)
-class Connecting:
-    """How a process connects; seconds, and connections per process and kind."""
-
-    pool_size: int = 5
-    """Connections kept open: as many of each kind, for transactions and for single statements that
-    wait for the disk or do not."""
-    pool_overflow: int = 10
-    pool_wait_seconds: float = 10.0
-    connect_seconds: int = 5
-    statement_seconds: float = 30.0
-    lock_seconds: float = 10.0
-    idle_in_transaction_seconds: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +74,10 @@ class Database:
         application_name: str,
         surroundings: Surroundings | None = None,
     ) -> None:
-        self._url = _readable(url)
+        self._url = address(url)
         self.surroundings = surroundings or Surroundings()
         self._connecting = connecting
-        self._application_name = application_name
+        self._postgres = Postgres(self._url, connecting, application_name)
         self._path = Path(self._url.database or "").resolve()
         self._by_process: dict[int, _Engines] = {}
         self._creating = threading.Lock()
@@ -184,7 +161,7 @@ class Database:
                 transaction.commit()
             except DBAPIError as error:
                 if error.connection_invalidated or self.dialect == "sqlite":
-                    raise StoreUnavailable(_reason(error), unknown=True) from error
+                    raise StoreUnavailable(reason(error), unknown=True) from error
                 raise
 
     @contextmanager
@@ -195,17 +172,7 @@ class Database:
 
     def connect_apart(self) -> Connection:
         """Open a PostgreSQL connection that is in no pool; each statement is a transaction."""
-        connecting = replace(self._connecting, statement_seconds=APART_SECONDS)
-        engine = create_engine(
-            self._url,
-            isolation_level="AUTOCOMMIT",
-            poolclass=NullPool,
-            connect_args={
-                **self._named(connecting),
-                "options": _session_options(self._url, connecting, False) + _NOTICED_SOON,
-            },
-        )
-        return engine.connect()
+        return self._postgres.connect_apart()
 
     def read_clock(self) -> datetime:
         """Ask the database what time it is."""
@@ -242,11 +209,11 @@ class Database:
 
     def _connected(self) -> _Engines:
         if self.dialect == "postgresql" and self.surroundings.engines is None:
-            return self._postgres()
+            return _Engines(*self._postgres.engines())
         if self.surroundings.engines is not None:
             singles, writes = self.surroundings.engines()
         else:
-            singles, writes = sqlite_engines(
+            singles, writes = sqlite.engines(
                 self._url, self._connecting, self.surroundings.microseconds
             )
         return _Engines(singles, writes, at_once=writes)
@@ -259,41 +226,6 @@ class Database:
             engines = self._by_process.pop(inherited, None)
             if engines is not None:
                 _inherited.append(engines)
-
-    def _postgres(self) -> _Engines:
-        singles = self._postgres_engine(synchronous_commit=False, isolation_level="AUTOCOMMIT")
-        writes = self._postgres_engine(synchronous_commit=True, isolation_level="READ COMMITTED")
-        at_once = self._postgres_engine(synchronous_commit=True, isolation_level="AUTOCOMMIT")
-        for engine, other in permutations((singles, writes, at_once), 2):
-            event.listen(engine, "handle_error", partial(_lose_together, other))
-        return _Engines(singles, writes, at_once)
-
-    def _postgres_engine(
-        self,
-        *,
-        synchronous_commit: bool,
-        isolation_level: Literal["AUTOCOMMIT", "READ COMMITTED"],
-    ) -> Engine:
-        connecting = self._connecting
-        return create_engine(
-            self._url,
-            isolation_level=isolation_level,
-            poolclass=Pool,
-            pool_size=connecting.pool_size,
-            max_overflow=connecting.pool_overflow,
-            pool_timeout=connecting.pool_wait_seconds,
-            pool_use_lifo=True,
-            connect_args={
-                **self._named(connecting),
-                "options": _session_options(self._url, connecting, synchronous_commit),
-            },
-        )
-
-    def _named(self, connecting: Connecting) -> dict[str, object]:
-        return {
-            "application_name": self._application_name or "orchestrator",
-            "connect_timeout": connecting.connect_seconds,
-        }
 
     def _take_slot(self, engines: _Engines) -> None:
         if engines.slot is None:
@@ -314,8 +246,8 @@ class Database:
             yield
             return
         turn = slots.turn(self._path)
-        if not turn.acquire(timeout=SQLITE_BUSY_SECONDS):
-            raise StoreUnavailable(f"another thread has been writing for {SQLITE_BUSY_SECONDS} s")
+        if not turn.acquire(timeout=sqlite.BUSY_SECONDS):
+            raise StoreUnavailable(f"another thread has been writing for {sqlite.BUSY_SECONDS} s")
         try:
             yield
         finally:
@@ -332,137 +264,9 @@ class Database:
             raise StoreUnavailable(str(error)) from error
         except DBAPIError as error:
             if type(error) is DatabaseError:  # SQLite: a file that is broken, or no database
-                raise StoreUnavailable(_reason(error)) from error
+                raise StoreUnavailable(reason(error)) from error
             if error.connection_invalidated or isinstance(error, OperationalError):
                 if sqlstate(error) in RETRYABLE_STATES:
                     raise
-                raise StoreUnavailable(_reason(error), unknown=unknown) from error
+                raise StoreUnavailable(reason(error), unknown=unknown) from error
             raise
-
-
-# -- PostgreSQL ----------------------------------------------------------------------------------
-
-APART_SECONDS: Final = 5.0
-"""How long a statement of a connection apart may take."""
-_NOTICED_SOON: Final = "".join(
-    f" -c tcp_keepalives_{name}" for name in ("idle=2", "interval=1", "count=3")
-)
-"""The session of a machine that is gone ends soon, and with it the locks that it held."""
-
-RETRYABLE_STATES: Final = frozenset({"40001", "40P01", "55P03"})
-"""Serialization failure, deadlock, lock timeout: the same may succeed when tried again."""
-
-
-def _lose_together(other: Engine, context: ExceptionContext) -> None:
-    """Close what idles elsewhere once a connection is lost: each would be found dead in its turn.
-
-    SQLAlchemy does so among the connections of one engine.
-    """
-    if context.is_disconnect:
-        other.dispose()
-
-
-def sqlstate(error: DBAPIError) -> str | None:
-    """Return PostgreSQL's five characters for an error."""
-    state = getattr(error.orig, "sqlstate", None)
-    return state if isinstance(state, str) else None
-
-
-def _session_options(url: URL, connecting: Connecting, synchronous_commit: bool) -> str:
-    """Return what holds for every statement of a connection.
-
-    Every statement of ours finds its rows by an index. Right after a start the planner has no
-    statistics and would keep plans that read whole tables; it is told not to look for them.
-    """
-    given = url.query.get("options", ())
-    settings = {
-        "timezone": "UTC",
-        "statement_timeout": int(connecting.statement_seconds * 1_000),
-        "lock_timeout": int(connecting.lock_seconds * 1_000),
-        "idle_in_transaction_session_timeout": int(connecting.idle_in_transaction_seconds * 1_000),
-        "enable_seqscan": "off",
-        "enable_hashjoin": "off",
-        "enable_mergejoin": "off",
-        "jit": "off",
-    }
-    if not synchronous_commit:
-        settings["synchronous_commit"] = "off"
-    ours = [f"-c {name}={value}" for name, value in settings.items()]
-    return " ".join([*ours, *((given,) if isinstance(given, str) else given)])
-
-
-# -- SQLite --------------------------------------------------------------------------------------
-
-
-def sqlite_engines(
-    url: URL,
-    connecting: Connecting,
-    microseconds: Callable[[], int],
-    *,
-    most_writing: int = 1,
-    factory: type[sqlite3.Connection] = sqlite3.Connection,
-    synchronous: Literal["FULL", "OFF"] = "FULL",
-) -> tuple[Engine, Engine]:
-    """Return the connections for single statements and those for transactions."""
-    arguments = {"timeout": SQLITE_BUSY_SECONDS, "factory": factory}
-    singles = create_engine(
-        url,
-        isolation_level="AUTOCOMMIT",
-        poolclass=Pool,
-        pool_size=connecting.pool_size,
-        max_overflow=connecting.pool_overflow,
-        pool_timeout=connecting.pool_wait_seconds,
-        connect_args=arguments,
-    )
-    writes = create_engine(
-        url,
-        poolclass=Pool,
-        pool_size=most_writing,
-        max_overflow=0,
-        pool_timeout=connecting.pool_wait_seconds,
-        connect_args=arguments,
-    )
-
-    def prepare(connection: sqlite3.Connection, _record: object) -> None:
-        connection.isolation_level = None  # the driver opens no transactions behind our back
-        connection.create_function("current_moment", 0, microseconds)
-        for pragma in ("journal_mode=WAL", f"synchronous={synchronous}", "temp_store=MEMORY"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    for engine in (singles, writes):
-        event.listen(engine, "connect", prepare)
-    event.listen(writes, "begin", begin_immediate)
-    return singles, writes
-
-
-def begin_immediate(connection: Connection) -> None:
-    """Open a transaction as the writer: without it, what was read before may be overwritten."""
-    cursor = connection.connection.cursor()
-    cursor.execute("BEGIN IMMEDIATE")
-    cursor.close()
-
-
-# -- words ---------------------------------------------------------------------------------------
-
-
-def _readable(url: str) -> URL:
-    try:
-        parsed = make_url(url)
-        backend = parsed.get_backend_name()
-        if backend == "postgresql":
-            return parsed.set(drivername="postgresql+psycopg")
-    except NoSuchModuleError as error:
-        raise UnsupportedDatabase(str(error)) from error
-    except (ArgumentError, ValueError) as error:  # it may hold a password: it is not repeated
-        raise UnsupportedDatabase(
-            "the database's URL cannot be read: give postgresql://… or sqlite:///FILE"
-        ) from error
-    if backend != "sqlite":
-        raise UnsupportedDatabase(f"{backend}: only PostgreSQL and SQLite are supported")
-    if parsed.database in (None, "", ":memory:"):
-        raise UnsupportedDatabase("SQLite in memory: give a file, as in sqlite:///orchestrator.db")
-    return parsed
-
-
-def _reason(error: DBAPIError) -> str:
-    return str(error.orig).strip() or type(error.orig).__name__

@@ -12,7 +12,8 @@ from sqlalchemy import Connection, inspect, select, text
 from sqlalchemy.sql import table
 from sqlalchemy.sql.expression import column
 
-from orchestrator.store.database import Connecting, Database
+from orchestrator.store.address import Connecting
+from orchestrator.store.database import Database
 from orchestrator.store.errors import SchemaMismatch
 
 UPGRADE_SECONDS: Final = 3_600.0

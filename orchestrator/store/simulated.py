@@ -16,8 +16,10 @@ from sqlalchemy import Engine, delete
 from sqlalchemy.engine import make_url
 
 from orchestrator.asl.limits import Limits
+from orchestrator.store import sqlite
+from orchestrator.store.address import Connecting
 from orchestrator.store.alive import Locks
-from orchestrator.store.database import Connecting, Surroundings, sqlite_engines
+from orchestrator.store.database import Surroundings
 from orchestrator.store.schema import migrate
 from orchestrator.store.store import Store
 from orchestrator.store.tables import metadata
@@ -115,7 +117,7 @@ class SimulatedDatabase:
         self._url = f"sqlite:///{path}"
         migrate(self._url)
         connecting = Connecting(pool_size=_MOST_AT_ONCE, pool_overflow=0)
-        self._engines: tuple[Engine, Engine] = sqlite_engines(
+        self._engines: tuple[Engine, Engine] = sqlite.engines(
             make_url(self._url),
             connecting,
             microseconds,

@@ -21,8 +21,9 @@ from sqlalchemy.exc import DBAPIError
 
 from orchestrator.execution.frame import FrameKind, FrameStatus
 from orchestrator.store.batch import Batch
-from orchestrator.store.database import Database, sqlstate
+from orchestrator.store.database import Database
 from orchestrator.store.errors import GroupBroken
+from orchestrator.store.fault import sqlstate
 from orchestrator.store.rows import Row
 from orchestrator.store.tables import (
     OPEN_TO_UNDO,

@@ -33,8 +33,9 @@ from orchestrator.store import (
     worker,
 )
 from orchestrator.store.activity import Activities
+from orchestrator.store.address import Connecting
 from orchestrator.store.children import Children
-from orchestrator.store.database import Connecting, Database, Surroundings
+from orchestrator.store.database import Database, Surroundings
 from orchestrator.store.lifeline import Lifeline
 from orchestrator.store.lists import Lists
 from orchestrator.store.machine import Machines

@@ -19,8 +19,9 @@ from orchestrator.asl.limits import Limits
 from orchestrator.execution.decision import Decision, Stale
 from orchestrator.store import statement
 from orchestrator.store.batch import Batch, size
-from orchestrator.store.database import RETRYABLE_STATES, Database, sqlstate
+from orchestrator.store.database import Database
 from orchestrator.store.errors import GroupBroken, StoreUnavailable, require
+from orchestrator.store.fault import RETRYABLE_STATES, sqlstate
 from orchestrator.store.moment import current_moment
 from orchestrator.store.tables import executions
 from orchestrator.store.values import Committed, Failed

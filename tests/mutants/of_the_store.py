@@ -13,6 +13,7 @@ BATCH: Final = "orchestrator/store/batch.py"
 STATEMENT: Final = "orchestrator/store/statement.py"
 TRANSITION: Final = "orchestrator/store/transition.py"
 DATABASE: Final = "orchestrator/store/database.py"
+ON_SQLITE: Final = "orchestrator/store/sqlite.py"
 START: Final = "orchestrator/store/start.py"
 LOCKED: Final = "orchestrator/store/locked.py"
 
@@ -119,8 +120,8 @@ OF_THE_STORE: Final[tuple[Mutant, ...]] = (
     mutant(
         "a commit of unknown outcome says so",
         DATABASE,
-        "raise StoreUnavailable(_reason(error), unknown=True) from error",
-        "raise StoreUnavailable(_reason(error)) from error",
+        "raise StoreUnavailable(reason(error), unknown=True) from error",
+        "raise StoreUnavailable(reason(error)) from error",
         Seeds(1, 40),
     ),
     mutant(
@@ -133,14 +134,14 @@ OF_THE_STORE: Final[tuple[Mutant, ...]] = (
     ),
     mutant(
         "SQLite's writers begin as the only one",
-        DATABASE,
+        ON_SQLITE,
         'cursor.execute("BEGIN IMMEDIATE")',
         'cursor.execute("BEGIN")',
         SQLITE + "test_a_write_begins_as_the_only_one_and_without_that_updates_are_lost",
     ),
     mutant(
         "every commit of SQLite waits for the disk",
-        DATABASE,
+        ON_SQLITE,
         'synchronous: Literal["FULL", "OFF"] = "FULL",',
         'synchronous: Literal["FULL", "OFF"] = "OFF",',
         SQLITE + "test_the_log_is_written_ahead_and_every_commit_waits_for_the_disk",

@@ -18,9 +18,9 @@ from orchestrator.store import (
     StoreUnavailable,
     TooManyWriters,
     UnsupportedDatabase,
-    database,
+    sqlite,
 )
-from orchestrator.store.database import Database, begin_immediate
+from orchestrator.store.database import Database
 from tests.store import samples
 from tests.store.processes import at_once, in_processes
 
@@ -43,7 +43,7 @@ def _no_transaction(_connection: Connection) -> None:
 
 def _count(url: str, meet: Any, immediate: bool) -> int:
     if not immediate:
-        setattr(database, begin_immediate.__name__, _no_transaction)
+        setattr(sqlite, sqlite.begin_immediate.__name__, _no_transaction)
     ours = Database(url, Connecting(), "")
     meet.wait()
     for _ in range(25):
@@ -133,7 +133,7 @@ def test_threads_write_one_after_the_other(sqlite_url: str) -> None:
 def test_a_database_that_somebody_keeps_locked_is_unavailable(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "SQLITE_BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
     store = Store(sqlite_url)
     view = samples.started(store)
     other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
@@ -150,7 +150,7 @@ def test_a_database_that_somebody_keeps_locked_is_unavailable(
 def test_a_thread_that_writes_for_long_makes_the_others_say_so(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "SQLITE_BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
     store, other = Store(sqlite_url), Store(sqlite_url)
     view = samples.started(store)
     with (
