@@ -40,8 +40,9 @@ from orchestrator.store.compensation import (
     mark_row,
     stretch_row,
 )
+from orchestrator.store.frame_row import frame_row, seen_row
 from orchestrator.store.moment import current_moment
-from orchestrator.store.rows import Row, execution_row, fork_row, frame_row, seen_row
+from orchestrator.store.rows import Row, execution_row, fork_row
 from orchestrator.store.tables import documents, executions, forks, frames, history, orphans
 from orchestrator.store.view import AFTER_DIGITS
 

@@ -29,15 +29,9 @@ from sqlalchemy import (
 from orchestrator.execution.decision import View
 from orchestrator.execution.frame import Scope
 from orchestrator.store.database import Database
+from orchestrator.store.frame_row import FRAME_COLUMNS, progress_of, read_frame
 from orchestrator.store.moment import current_moment, later
-from orchestrator.store.rows import (
-    EXECUTION_COLUMNS,
-    FRAME_COLUMNS,
-    Values,
-    progress_of,
-    read_execution,
-    read_frame,
-)
+from orchestrator.store.rows import EXECUTION_COLUMNS, Values, read_execution
 from orchestrator.store.tables import LONELY, READY, executions, frames
 from orchestrator.store.values import Claim
 from orchestrator.store.wanted import TEXT, listed, one_of

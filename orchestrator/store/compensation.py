@@ -20,7 +20,8 @@ from orchestrator.execution.compensation import (
 )
 from orchestrator.execution.payload import Payload
 from orchestrator.store.database import Database
-from orchestrator.store.rows import Row, Values, read_terms, written_terms
+from orchestrator.store.note import read_terms, written_terms
+from orchestrator.store.rows import Row, Values
 from orchestrator.store.tables import OPEN_TO_UNDO, compensations
 
 COLUMNS: Final = tuple(compensations.c)

@@ -12,7 +12,8 @@ from orchestrator.execution.frame import Execution, ExecutionStatus, Frame, Fram
 from orchestrator.execution.history import HistoryEvent, decode
 from orchestrator.execution.payload import Payload
 from orchestrator.store.database import Database
-from orchestrator.store.rows import EXECUTION_COLUMNS, FRAME_COLUMNS, read_execution, read_frame
+from orchestrator.store.frame_row import FRAME_COLUMNS, read_frame
+from orchestrator.store.rows import EXECUTION_COLUMNS, read_execution
 from orchestrator.store.tables import FAILED, documents, executions, frames, history
 from orchestrator.store.wanted import INTEGER, listed, one_of
 

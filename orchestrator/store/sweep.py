@@ -27,7 +27,6 @@ from sqlalchemy import (
 from orchestrator.execution.events import DeadlinePassed, MomentDue
 from orchestrator.store.database import Database
 from orchestrator.store.moment import current_moment, later
-from orchestrator.store.rows import least
 from orchestrator.store.tables import READY, executions, frames, resources
 from orchestrator.store.values import ReadyQueue
 
@@ -116,7 +115,8 @@ def due(
 def next_moment(database: Database) -> datetime | None:
     """Return the earliest moment that anything waits for."""
     with database.reading() as connection:
-        return least(*connection.execute(NEXT_MOMENTS).one())
+        moments = connection.execute(NEXT_MOMENTS).one()
+    return min((moment for moment in moments if moment is not None), default=None)
 
 
 _queues: Final = select(resources.c.queue).distinct().subquery("queues")

@@ -15,14 +15,13 @@ from orchestrator.execution.decision import Missing, View
 from orchestrator.execution.frame import Execution, Fork, Frame, FrameKind, Scope, lineage
 from orchestrator.store import compensation
 from orchestrator.store.call import kept_calls
+from orchestrator.store.frame_row import FRAME_COLUMNS, read_frame
 from orchestrator.store.rows import (
     EXECUTION_COLUMNS,
     FORK_COLUMNS,
-    FRAME_COLUMNS,
     Values,
     read_execution,
     read_fork,
-    read_frame,
 )
 from orchestrator.store.tables import CALLED, UNENDED, executions, forks, frames
 from orchestrator.store.wanted import INTEGER, TEXT, wanted, wanted_rows
