@@ -269,7 +269,7 @@ def test_a_stopped_child_undoes_itself_before_its_parent_goes_on(
     if not limit:
         trade.service.stop_execution(address)
     trade.until(lambda: trade.service.list_executions("trip")[0].phase == "undoing")
-    assert trade.store.orphaned(10) == []  # those still to be stopped
+    assert trade.store.children.orphaned(10) == []  # those still to be stopped
     gate.set()
     assert ended(trade, address) == outcome
     undone = [one for one in everything() if one.startswith("undo")]
