@@ -7,6 +7,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant, Seeds, mutant
 
 CALLING: Final = "orchestrator/execution/calling.py"
+ASKING: Final = "orchestrator/execution/asking.py"
 AWAIT_STATE: Final = "orchestrator/execution/states/await_.py"
 EFFECT: Final = "orchestrator/execution/effect.py"
 DECIDE: Final = "orchestrator/execution/decide.py"
@@ -58,16 +59,16 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a call is kept while somebody could accept it",
         CALLING,
-        "if postponed or _can_reach(transition, call, elsewhere):",
+        "if postponed or can_reach(transition, call, elsewhere):",
         "if postponed:",
         CHARTS + "test_pending_while_another_branch_can_still_reach_an_await_that_could_accept",
     ),
     mutant(
         "a frame that waits and refuses is not elsewhere",
-        CALLING,
-        "        asked = _ask(transition, call, frame_id)\n        if asked is not None:\n",
-        "        asked = _ask(transition, call, frame_id)\n"
-        "        yield _Elsewhere(frame_id, place.state or '', inclusive=True)\n"
+        ASKING,
+        "        asked = ask(transition, call, frame_id)\n        if asked is not None:\n",
+        "        asked = ask(transition, call, frame_id)\n"
+        "        yield Elsewhere(frame_id, place.state or '', inclusive=True)\n"
         "        if asked is not None:\n",
         CHARTS + "test_a_branch_that_waits_and_refuses_is_not_elsewhere",
     ),
@@ -117,7 +118,7 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
     ),
     mutant(
         "inside a Map only who is named is asked",
-        CALLING,
+        ASKING,
         "    if isinstance(state, Map):\n        yield from _walk_map",
         "    if False:\n        yield from _walk_map",
         CHARTS + "test_a_call_that_names_none_asks_only_the_levels_around_the_map",
