@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
-from orchestrator.execution import calling, effect, ending, undoing
+from orchestrator.execution import calling, cancellation, compensating, effect, ending
 from orchestrator.execution.call import UNDOING
 from orchestrator.execution.conclusion import conclude
 from orchestrator.execution.decision import (
@@ -138,9 +138,9 @@ def _follow(transition: Transition, event: Event) -> Decision | None:
         elif is_effect(frame_of(event)):
             effect.take(transition, event)
         elif _is_of_a_cancelled(transition.view, event):
-            undoing.hear(transition, transition.tree.thread(frame_of(event)), event)
+            cancellation.hear(transition, transition.tree.thread(frame_of(event)), event)
         elif is_undo(frame_of(event)):
-            undoing.take(transition, event)
+            compensating.take(transition, event)
         else:
             _react(transition, event)
         follow(transition)
@@ -160,7 +160,7 @@ def _overflow(transition: Transition, event: Event) -> None:
     if frame_of(event) and transition.tree.knows(frame_of(event)):
         thread = transition.tree.thread(frame_of(event))
         if thread.status is FrameStatus.CANCELLED:
-            undoing.hear(transition, thread, event)
+            cancellation.hear(transition, thread, event)
     follow(transition)
 
 

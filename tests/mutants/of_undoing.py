@@ -10,6 +10,7 @@ SAGAS: Final = "tests/execution/test_sagas.py::"
 ANSWERS: Final = "tests/execution/test_answers.py::"
 TASKS: Final = "orchestrator/execution/states/task.py"
 UNDOING: Final = "orchestrator/execution/undoing.py"
+COMPENSATING: Final = "orchestrator/execution/compensating.py"
 REGISTER: Final = "orchestrator/execution/register.py"
 
 OF_UNDOING: Final[tuple[Mutant, ...]] = (
@@ -106,7 +107,7 @@ OF_UNDOING: Final[tuple[Mutant, ...]] = (
     ),
     mutant(
         "a lost at-most-once compensation is blocked",
-        UNDOING,
+        COMPENSATING,
         "failure, unknown = Failure(WORKER_LOST, cause), True",
         "failure, unknown = Failure(WORKER_LOST, cause), False",
         SAGAS + "test_a_lost_compensation_at_most_once_is_blocked_not_repeated",
