@@ -6,6 +6,7 @@ may be cut, come late, or be its last act. The same seed gives the same run, to 
 the floors below; no product code knows this.
 """
 
-from orchestrator.simulation.run import Report, Simulation, Summary
+from orchestrator.simulation.report import Report, Summary
+from orchestrator.simulation.run import Simulation
 
 __all__ = ["Report", "Simulation", "Summary"]

@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
 from orchestrator.asl import definition
-from orchestrator.asl.document import Json
 from orchestrator.asl.machine import Machine
 from orchestrator.engine import Start
-from orchestrator.execution.frame import ExecutionStatus, Frame, FrameStatus
+from orchestrator.execution.frame import Frame, FrameStatus
 from orchestrator.execution.payload import Payload
 from orchestrator.simulation.bells import Broker
-from orchestrator.simulation.call_checks import Talk
 from orchestrator.simulation.calls import Callers
 from orchestrator.simulation.case import Case
 from orchestrator.simulation.chance import Chance
-from orchestrator.simulation.checks import Story
 from orchestrator.simulation.door import Call, Doors, another_input
+from orchestrator.simulation.judgement import Judge
 from orchestrator.simulation.lives import Lives
 from orchestrator.simulation.machines import draw_case, draw_limits
-from orchestrator.simulation.model import Ending, Model
 from orchestrator.simulation.parts import LEASE_SECONDS, Deployment
-from orchestrator.simulation.sagas import (
-    MOST_COMPENSATIONS,
-    Operator,
-    undoing_faults,
-    undoing_sometimes,
-)
-from orchestrator.simulation.sometimes import Sometimes
+from orchestrator.simulation.report import Report, Summary
+from orchestrator.simulation.sagas import Operator
 from orchestrator.simulation.ticks import Schedulers
 from orchestrator.simulation.troubles import Troubles
 from orchestrator.simulation.wire import FaultyWire
@@ -50,78 +40,6 @@ LOOKED_AFTER: Final = 8
 CALLED_EVERY: Final = 3
 """The machines of every third seed wait to be called; the others are drawn as if there were none.
 """
-ENOUGH_SEEDS: Final = 200
-"""From so many on, every `Sometimes` must have happened."""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What became of one seed."""
-
-    seed: int
-    faults: tuple[str, ...]
-    counts: Counter[Sometimes]
-    log: tuple[str, ...]
-
-    def lines(self) -> Iterator[str]:
-        """Yield what people read: the log, if it was kept, and every fault."""
-        yield from self.log
-        if self.faults:
-            yield f"seed {self.seed} failed; see `orchestrator simulate --seed {self.seed} --log`"
-            yield from (f"    {fault}" for fault in self.faults)
-
-    def value(self) -> Json:
-        """Return the same for programs."""
-        return {"seed": self.seed, "faults": list(self.faults)}
-
-
-@dataclass(slots=True)
-class Summary:
-    """What became of all seeds so far."""
-
-    seeds: int = 0
-    failed: list[Report] = field(default_factory=list)
-    counts: Counter[Sometimes] = field(default_factory=Counter)
-
-    def add(self, report: Report) -> None:
-        """Take one more in."""
-        self.seeds += 1
-        self.counts += report.counts
-        if report.faults:
-            self.failed.append(report)
-
-    @property
-    def passed(self) -> bool:
-        """Whether nothing has happened that must not, and everything that must."""
-        return not self.failed and not self.never
-
-    @property
-    def never(self) -> list[Sometimes]:
-        """What has never happened, though there were enough seeds for it."""
-        if self.seeds < ENOUGH_SEEDS:
-            return []
-        return [what for what in Sometimes if not self.counts[what]]
-
-    def lines(self) -> Iterator[str]:
-        """Yield what people read: of several seeds what happened in them; the verdict is last."""
-        for what in Sometimes if self.seeds > 1 else ():
-            yield f"{self.counts[what]:8}  {what}"
-        yield self._verdict()
-
-    def _verdict(self) -> str:
-        of = f"{len(self.failed)} of {self.seeds} seeds failed"
-        if self.failed:
-            return f"FAILED: {of}: {', '.join(str(report.seed) for report in self.failed)}"
-        if self.never:
-            return f"FAILED: {of}, but it has never happened that {', nor that '.join(self.never)}"
-        return f"passed: {of}"
-
-    def value(self) -> Json:
-        """Return the same for programs."""
-        counts: dict[str, Json] = {what.value: self.counts[what] for what in Sometimes}
-        never: list[Json] = [what.value for what in self.never]
-        failed: list[Json] = [report.value() for report in self.failed]
-        return {"seeds": self.seeds, "failed": failed, "counts": counts, "never": never}
 
 
 class Simulation:
@@ -311,7 +229,14 @@ class _Run:
             if world.elapsed > calm_at + LONGEST_SECONDS * SECOND:
                 world.blame(f"it never ends: {self._open()}")
         if not world.faults:
-            self._judge()
+            Judge(
+                world,
+                self._observer,
+                self._cases,
+                self._machines,
+                self._callers,
+                called=self._called,
+            ).judge()
 
     def _calm(self) -> None:
         world = self._world
@@ -345,78 +270,3 @@ class _Run:
             return frames
         going_on = (FrameStatus.PENDING, FrameStatus.RESTING)
         return frames + [one for one in self._observer.effects(number) if one.status in going_on]
-
-    # -- the judgement ---------------------------------------------------------------------------
-
-    def _judge(self) -> None:
-        for name, number in self._world.ledger.started.items():
-            story = self._story(number)
-            if story is None:
-                self._world.blame(f"{name} is not there")
-                continue
-            talk = self._talk(number, story)
-            left = self._observer.compensations(number, MOST_COMPENSATIONS)
-            faults = story.disorder()
-            if not faults:
-                faults = [*story.faults(), *talk.faults()]
-                faults += undoing_faults(story.runs, story.history, left)
-                faults += self._callers.faults(name, {call.id: call for call in talk.calls})
-            for fault in faults:
-                self._world.blame(f"{name}: {fault}")
-            if faults:
-                continue
-            self._judge_stop(name, story)
-            undone = undoing_sometimes(story.history, left)
-            for what in (*story.sometimes(), *talk.sometimes(), *undone):
-                self._world.count(what)
-            if story.case.exact:
-                self._compare(name, story)
-
-    def _judge_stop(self, name: str, story: Story) -> None:
-        ledger, execution = self._world.ledger, story.execution
-        aborted = execution.status is ExecutionStatus.ABORTED
-        if aborted and execution.id not in ledger.asked_to_stop:
-            self._world.blame(f"{name}: who stopped it?")
-        if execution.id in ledger.stopped and not aborted and not story.is_full:
-            self._world.blame(f"{name}: it was stopped, and ended otherwise")
-
-    def _story(self, number: int) -> Story | None:
-        store = self._observer
-        execution = store.execution(number)
-        if execution is None:
-            return None
-        history = store.history(number, limit=100_000)
-        return Story(
-            execution=execution,
-            machine=self._machines[execution.machine],
-            case=self._cases[execution.machine],
-            history=history,
-            output=store.output(number),
-            frames=store.frames(number),
-            runs=self._world.ledger.runs_of(number),
-            undoable=frozenset(
-                (one.scope, one.event) for one in store.compensations(number, MOST_COMPENSATIONS)
-            ),
-            jumped_back=bool(self._world.counts[Sometimes.CLOCK_BACK]),
-        )
-
-    def _talk(self, number: int, story: Story) -> Talk:
-        if not self._called:
-            return Talk(story, (), ())
-        again = {frame for run, frame in self._world.ledger.run_again if run == number}
-        store = self._observer
-        return Talk(story, store.calls(number), store.effects(number), frozenset(again))
-
-    def _compare(self, name: str, story: Story) -> None:
-        """Compare an ending with the model's, unless an accident has had a hand in it."""
-        if story.accidents():
-            return
-        ours = Ending.of(story.execution, story.output)
-        model = Model(story.case, story.machine).ending()
-        self._world.say(name, f"{ours}")
-        if ours != model:
-            self._world.blame(f"{name}: {ours}, but the model says {model}")
-        elif ours.error is None:
-            self._world.count(Sometimes.FOLLOWED_MODEL)
-        else:
-            self._world.count(Sometimes.FAILED_AS_MODEL)

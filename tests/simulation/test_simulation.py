@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from orchestrator import main
-from orchestrator.simulation.run import ENOUGH_SEEDS, Report, Summary
+from orchestrator.simulation.report import ENOUGH_SEEDS, Report, Summary
 from orchestrator.simulation.sometimes import Sometimes
 
 ROOT = Path(__file__).resolve().parents[2]
