@@ -39,6 +39,8 @@ _TITLES: Final = {
     "call-id-taken": "The id belongs to another call",
     "no-such-execution": "There is no such execution",
     "no-such-machine": "There is no such machine",
+    "no-such-path": "There is no such path",
+    "method": "The method is another one here",
     "no-such-call": "There is no such call",
     "invalid-definition": "The definition has errors",
     "execution-exists": "The name is taken",
@@ -51,7 +53,10 @@ _TITLES: Final = {
 
 
 class Problem(Exception):
-    """An answer that is a problem; `pointer` leads to the place in the body that is wrong."""
+    """An answer that is a problem; `pointer` leads to the place in the body that is wrong.
+
+    `allowed` are the methods that would be answered.
+    """
 
     def __init__(  # the members of a problem document
         self,
@@ -61,6 +66,7 @@ class Problem(Exception):
         *,
         pointer: str | None = None,
         findings: tuple[Finding, ...] = (),
+        allowed: tuple[str, ...] = (),
         unforeseen: bool = False,
     ) -> None:
         super().__init__(detail)
@@ -69,6 +75,7 @@ class Problem(Exception):
         self.detail = detail
         self.pointer = pointer
         self.findings = findings
+        self.allowed = allowed
         self.unforeseen = unforeseen
 
     def response(self) -> Response:
@@ -86,7 +93,9 @@ class Problem(Exception):
                 {"code": one.code.value, "message": one.message, "pointer": one.pointer}
                 for one in self.findings
             ]
-        headers = {"Retry-After": "1"} if self.status == UNAVAILABLE else None
+        headers = {"Retry-After": "1"} if self.status == UNAVAILABLE else {}
+        if self.allowed:
+            headers["Allow"] = ", ".join(self.allowed)
         return Response(document.write(shown), self.status, headers, MEDIA_TYPE)
 
 

@@ -13,12 +13,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Final, TypeAlias
 
-import structlog
 from fastapi import FastAPI, Request, Response
 
-from orchestrator.api.content import check_content
 from orchestrator.api.presence import Presence
-from orchestrator.api.problem import Problem, problem_of
+from orchestrator.api.problem import Problem
+from orchestrator.api.routes import Route, Routes
 from orchestrator.asl import document
 from orchestrator.asl.diagnostics import Finding
 from orchestrator.asl.document import DocumentError, Json
@@ -34,8 +33,6 @@ from orchestrator.service import (
     Waits,
     topic_of_call,
 )
-
-log = structlog.get_logger(__name__)
 
 JSON: Final = "application/json"
 STATUS: Final[Mapping[Verdict, int]] = {
@@ -71,40 +68,30 @@ class Rest:
         self._presence = presence
         self._together = together
         self._body = body
+        execution = "/v1/executions/{id}"
+        self._routes = Routes(
+            Route("GET", "/v1", self._around),
+            Route("PUT", "/v1/machines/{name}", self._put_machine),
+            Route("POST", "/v1/machines/{name}/executions", self._start),
+            Route("GET", execution, self._execution),
+            Route("GET", f"{execution}/history", self._history),
+            Route("GET", f"{execution}/waits", self._waits),
+            Route("GET", f"{execution}/compensations", self._compensations),
+            Route("POST", f"{execution}/stop", self._stop),
+            Route("POST", f"{execution}/retry", self._retry),
+            Route("POST", f"{execution}/skip", self._skip),
+            Route("GET", f"{execution}/calls", self._calls),
+            Route("POST", f"{execution}/calls/{{name}}", self._call),
+            Route("GET", f"{execution}/calls/{{callId}}", self._verdict),
+        )
 
     def join(self, app: FastAPI) -> None:
         """Add the routes to an application."""
-        execution = "/v1/executions/{address}"
-        for path, method, answer in (
-            ("/v1/machines/{name}", "PUT", self._put_machine),
-            ("/v1/machines/{name}/executions", "POST", self._start),
-            (execution, "GET", self._execution),
-            (f"{execution}/history", "GET", self._history),
-            (f"{execution}/waits", "GET", self._waits),
-            (f"{execution}/compensations", "GET", self._compensations),
-            (f"{execution}/stop", "POST", self._stop),
-            (f"{execution}/retry", "POST", self._retry),
-            (f"{execution}/skip", "POST", self._skip),
-            (f"{execution}/calls", "GET", self._calls),
-            (f"{execution}/calls/{{name}}", "POST", self._call),
-            (f"{execution}/calls/{{name}}", "GET", self._verdict),
-        ):
-            app.add_route(path, self._guarded(answer), methods=[method])
+        app.add_route("/v1", self._routes.answer, methods=["GET", "POST", "PUT", "DELETE", "PATCH"])
+        app.mount("/v1", self._routes)
 
-    def _guarded(
-        self, answer: Callable[[Request], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        async def guarded(request: Request) -> Response:
-            try:
-                check_content(request, required=True)
-                return await answer(request)
-            except Exception as error:  # each becomes an answer
-                found = problem_of(error)
-                if found.unforeseen:
-                    log.exception("a request could not be answered")
-                return found.response()
-
-        return guarded
+    async def _around(self, _request: Request) -> Response:
+        return _json(self._routes.told())
 
     # -- machines --------------------------------------------------------------------------------
 
@@ -150,8 +137,7 @@ class Rest:
         return _json(shown)
 
     async def _waits(self, request: Request) -> Response:
-        after = request.query_params.get("after")
-        limit = _number(request, "limit", PAGE, PAGE)
+        after, limit = _frame(request, "after"), _number(request, "limit", PAGE, PAGE)
         found = await self._presence.run(
             self._service.execution_waits, _address(request), after, limit
         )
@@ -239,7 +225,7 @@ class Rest:
         return _json({"calls": [call_json(call) for call in found]})
 
     async def _verdict(self, request: Request) -> Response:
-        call_id = request.path_params["name"]
+        call_id = request.path_params["callId"]
         call = await self._presence.run(self._service.execution_call, _address(request), call_id)
         return _json(call_json(call))
 
@@ -262,7 +248,7 @@ class Rest:
 
 
 def _address(request: Request) -> str:
-    return str(request.path_params["address"])
+    return str(request.path_params["id"])
 
 
 def _optional(given: Mapping[str, Json], name: str) -> str | None:
@@ -291,9 +277,23 @@ def _number(request: Request, name: str, default: int, most: int | None = None) 
     given = request.query_params.get(name)
     if given is None:
         return default
-    if not _PLAIN_NUMBER.fullmatch(given):
+    number = int(given) if _PLAIN_NUMBER.fullmatch(given) else None
+    if most is None and number is None:
         raise Problem(400, "malformed", f"{name}={given[:40]!r} is no number")
-    return int(given) if most is None else max(1, min(int(given), most))
+    if number is None or (most is not None and not 1 <= number <= most):
+        raise Problem(400, "malformed", f"{name}={given[:40]!r} is no number from 1 to {most}")
+    return number
+
+
+_FRAME: Final = re.compile(r"[0-9./!~]{0,400}")
+
+
+def _frame(request: Request, name: str) -> str | None:
+    """The id of a frame, if it is given; the empty one is the root's."""
+    given = request.query_params.get(name)
+    if given is not None and not _FRAME.fullmatch(given):
+        raise Problem(400, "malformed", f"{name}={given[:40]!r} is the id of no frame")
+    return given
 
 
 # -- answers -------------------------------------------------------------------------------------

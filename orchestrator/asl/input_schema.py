@@ -21,10 +21,10 @@ from referencing.exceptions import Unresolvable
 
 from orchestrator.asl.diagnostics import child
 from orchestrator.asl.document import Json
+from orchestrator.asl.mismatch import told
 
 MOST_STEPS: Final = 100_000
 """Keywords that one check may apply."""
-MOST_MESSAGE_CHARACTERS: Final = 500
 
 
 class InvalidSchema(Exception):
@@ -146,8 +146,8 @@ class InputSchema:
             error = next(self.checker.iter_errors(given), None)
         except _TooLong:
             return Mismatch("checking the input takes too long", "")
-        except (RecursionError, OverflowError, ValueError, TypeError) as reason:
-            return Mismatch(f"the input cannot be checked: {type(reason).__name__}", "")
+        except (RecursionError, OverflowError, ValueError, TypeError):
+            return Mismatch("the input cannot be checked against its schema", "")
         finally:
             _left.reset(token)
         if error is None:
@@ -155,7 +155,7 @@ class InputSchema:
         pointer = ""
         for step in error.absolute_path:
             pointer = child(pointer, step)
-        return Mismatch(error.message[:MOST_MESSAGE_CHARACTERS], pointer)
+        return Mismatch(told(error), pointer)
 
 
 def compile_schema(value: Json) -> InputSchema:
@@ -168,9 +168,7 @@ def compile_schema(value: Json) -> InputSchema:
         pointer = ""
         for step in error.absolute_path:
             pointer = child(pointer, step)
-        raise InvalidSchema(
-            f"Value is no JSON Schema: {error.message[:MOST_MESSAGE_CHARACTERS]}", pointer
-        ) from error
+        raise InvalidSchema(f"Value is no JSON Schema: {told(error)}", pointer) from error
     checker = _Checker(value, registry=Registry())
     _check(value, checker)
     return InputSchema(value, checker)

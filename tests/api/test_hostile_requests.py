@@ -15,6 +15,7 @@ import pytest
 
 from orchestrator.api.aws import ACTIONS, LATER
 from tests.api.stage import ROLE, Stage
+from tests.robustness.words import PYTHON
 
 PASS: Final = {"StartAt": "A", "States": {"A": {"Type": "Pass", "End": True}}}
 WAIT: Final = {"StartAt": "A", "States": {"A": {"Type": "Wait", "Seconds": 600, "End": True}}}
@@ -125,7 +126,7 @@ def fault(answer: httpx.Response, seconds: float) -> str | None:
         r"[A-Z]\w+", shown["__type"]
     ):
         return answer.text
-    return None if "Traceback" not in answer.text else answer.text
+    return answer.text if PYTHON.search(answer.text) else None
 
 
 def test_a_hostile_field_is_answered_soon_in_aws_s_shapes(served: Stage) -> None:

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from orchestrator.cli import main
+from tests.robustness.words import PYTHON
 
 TRACEBACK = "Traceback (most recent call last)"
+"""What no answer may hold; and, where the command refuses something, no word of Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ def call(
         assert TRACEBACK not in out + err
         code = end.value.code
         assert isinstance(code, int)
+        assert code == 0 or not PYTHON.search(err), err
         return Answer(code, out, err)
 
     return calling

@@ -1,0 +1,104 @@
+"""Routes that are found by the parts of a path as it was sent: a %2F in a name is no slash.
+
+Whatever is asked, the answer is one of a route's or a problem document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from urllib.parse import unquote_to_bytes
+
+import structlog
+from fastapi import Request, Response
+
+from orchestrator.api.content import check_content
+from orchestrator.api.problem import Problem, problem_of
+from orchestrator.asl.document import Json
+
+log = structlog.get_logger(__name__)
+
+Answer: TypeAlias = Callable[[Request], Awaitable[Response]]
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What answers a method at a path; a part in braces stands for any, and names it."""
+
+    method: str
+    path: str
+    answer: Answer
+
+    def parameters(self, parts: list[str]) -> dict[str, str] | None:
+        """Return what the named parts of a path are; None if it is another path."""
+        wanted = self.path.split("/")
+        if len(wanted) != len(parts):
+            return None
+        pairs = list(zip(wanted, parts, strict=True))
+        if any(one != part for one, part in pairs if not one.startswith("{")):
+            return None
+        return {one[1:-1]: part for one, part in pairs if one.startswith("{")}
+
+
+class Routes:
+    """Some routes as an application of ASGI."""
+
+    def __init__(self, *routes: Route) -> None:
+        self._routes = routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request of HTTP."""
+        request = Request(scope, receive)
+        response = await self.answer(request)
+        await response(scope, receive, send)
+
+    async def answer(self, request: Request) -> Response:
+        """Answer one request; what goes wrong becomes a problem document."""
+        try:
+            route, found = self._find(request)
+            request.scope["path_params"] = found
+            check_content(request, required=True)
+            return await route.answer(request)
+        except Exception as error:  # each becomes an answer
+            problem = problem_of(error)
+            if problem.unforeseen:
+                log.exception("a request could not be answered")
+            return problem.response()
+
+    def told(self) -> Json:
+        """Return what is answered, for those who look around."""
+        return {"routes": [f"{route.method} {route.path}" for route in self._routes]}
+
+    def _find(self, request: Request) -> tuple[Route, dict[str, str]]:
+        parts = _parts(request)
+        method = "GET" if request.method == "HEAD" else request.method
+        found = [
+            (route, parameters)
+            for route in self._routes
+            if (parameters := route.parameters(parts)) is not None
+        ]
+        if not found:
+            raise Problem(404, "no-such-path", "there is nothing at this path; GET /v1 lists all")
+        for route, parameters in found:
+            if route.method == method:
+                return route, parameters
+        allowed = tuple(route.method for route, _ in found)
+        told = f"{method[:20]} is not answered here, {' and '.join(allowed)} {_is(allowed)}"
+        raise Problem(405, "method", told, allowed=allowed)
+
+
+def _is(names: tuple[str, ...]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _parts(request: Request) -> list[str]:
+    """Return the parts of the path, each without its escapes."""
+    sent: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+    try:
+        return [unquote_to_bytes(part).decode() for part in sent.split(b"/")]
+    except UnicodeDecodeError:
+        raise Problem(400, "malformed", "the path is not UTF-8") from None
