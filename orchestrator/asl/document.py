@@ -240,6 +240,19 @@ def show(value: Json, *, most_characters: int = DEFAULT.cause_characters) -> str
 # ---------------------------------------------------------------------------------- comparing
 
 
+def plain(value: Json) -> Json:
+    """Return a value in which equal numbers are written alike."""
+    match value:
+        case dict():
+            return {name: plain(inner) for name, inner in value.items()}
+        case list():
+            return [plain(inner) for inner in value]
+        case float() if value.is_integer():
+            return int(value)
+        case _:
+            return value
+
+
 def _free(steps: int) -> None:
     """Spend nothing."""
 

@@ -20,7 +20,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from orchestrator.asl.diagnostics import child
-from orchestrator.asl.document import Json
+from orchestrator.asl.document import Json, plain
 from orchestrator.asl.mismatch import told
 
 MOST_STEPS: Final = 100_000
@@ -100,21 +100,9 @@ def _additional_properties(
 
 def _unique_items(_: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
     if unique and isinstance(instance, list):
-        texts = {json.dumps(_plain(item), sort_keys=True) for item in instance}
+        texts = {json.dumps(plain(item), sort_keys=True) for item in instance}
         if len(texts) < len(instance):
             yield ValidationError("the items are not all different")
-
-
-def _plain(value: Json) -> Json:
-    match value:
-        case dict():
-            return {name: _plain(inner) for name, inner in value.items()}
-        case list():
-            return [_plain(inner) for inner in value]
-        case float() if value.is_integer():
-            return int(value)
-        case _:
-            return value
 
 
 _OURS: Final[dict[str, _Keyword]] = {

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from orchestrator.asl.errors import TIMEOUT, Failure
 from orchestrator.asl.resources import Kind, Resource
-from orchestrator.execution.history import Detail
+from orchestrator.execution.history import Detail, failed_with
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import Transition
@@ -77,11 +77,7 @@ def record_failed(
     transition: Transition, thread: Thread, resource: Resource, failure: Failure
 ) -> None:
     """Record that an attempt has failed."""
-    details: dict[str, Detail] = dict(_named(resource))
-    if failure.error is not None:
-        details["error"] = failure.error
-    if failure.cause is not None:
-        details["cause"] = failure.cause
+    details = {**_named(resource), **failed_with(failure)}
     _record(transition, thread, resource, "Failed", details)
 
 

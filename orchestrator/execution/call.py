@@ -74,18 +74,5 @@ class Call:
 
 def digest(name: str, given: Payload, at: str | None) -> str:
     """Return what tells calls apart: equal JSON is the same, whatever the order of its members."""
-    text = json.dumps(_plain(given.value), sort_keys=True, separators=(",", ":"))
+    text = json.dumps(document.plain(given.value), sort_keys=True, separators=(",", ":"))
     return sha256(json.dumps([name, at, text]).encode()).hexdigest()
-
-
-def _plain(value: Json) -> Json:
-    """Return a value in which equal numbers are written alike."""
-    match value:
-        case dict():
-            return {name: _plain(inner) for name, inner in value.items()}
-        case list():
-            return [_plain(inner) for inner in value]
-        case float() if value.is_integer():
-            return int(value)
-        case _:
-            return value

@@ -20,14 +20,11 @@ from orchestrator.execution.events import (
     TaskSucceeded,
 )
 from orchestrator.execution.frame import FrameStatus, RestsOn, Retries, Task
-from orchestrator.execution.history import Detail
-from orchestrator.execution.setback import Setback, bounded
+from orchestrator.execution.history import Detail, failed_with
+from orchestrator.execution.setback import Setback, bounded, lost
 from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import Transition
 from orchestrator.execution.undoing import advance, go_on, named, note_of, terms_for
-
-DELIVERIES_SPENT = "Task.DeliveriesSpent"
-WORKER_LOST = "Task.WorkerLost"
 
 
 def take(transition: Transition, event: Event) -> None:
@@ -88,21 +85,14 @@ def setback_of(transition: Transition, undo: Thread, event: Event) -> Setback:
     match event:
         case TaskFailed():
             failure = bounded(event.error, event.cause, transition.limits)
-        case TaskLost() if task.at_most_once:
-            cause = "The worker was lost; the compensation may or may not have run."
-            failure, unknown = Failure(WORKER_LOST, cause), True
         case TaskLost():
-            cause = f"The compensation was lost {task.deliveries} times."
-            failure = Failure(DELIVERIES_SPENT, cause)
+            unknown = task.at_most_once
+            failure = lost(task.deliveries, at_most_once=unknown, work="compensation")
         case _:
             failure, unknown = Failure(TIMEOUT), task.at_most_once
             heartbeat = undo.timeout_at is None or undo.timeout_at > transition.now
     _record_started(transition, undo, event)
-    details = named(transition, undo)
-    if failure.error is not None:
-        details["error"] = failure.error
-    if failure.cause is not None:
-        details["cause"] = failure.cause
+    details = {**named(transition, undo), **failed_with(failure)}
     undo.last_event = transition.record("CompensationFailed", undo.last_event, details)
     return Setback(failure, unknown=unknown, heartbeat=heartbeat)
 
@@ -112,7 +102,7 @@ def _meet(transition: Transition, undo: Thread, setback: Setback) -> None:
     failure = setback.failure
     note = undo.undo = replace(note_of(undo), error=failure.error, cause=failure.cause)
     retriers = terms_for(transition, undo).retry
-    place = retrying.place_of(undo, retriers, setback)
+    place = retrying.place_of(undo.retries, retriers, setback)
     if place is None:
         undo.block()
         transition.pending.mark(note.number, CompensationStatus.BLOCKED)

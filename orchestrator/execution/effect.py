@@ -17,7 +17,7 @@ from orchestrator.asl.errors import RUNTIME, TIMEOUT, Failure, StateFailure
 from orchestrator.asl.retries import delay_seconds
 from orchestrator.asl.states import Await
 from orchestrator.asl.states.effect import Effect
-from orchestrator.execution import key, served
+from orchestrator.execution import key, retrying, served
 from orchestrator.execution.dataflow import check_size, rendered
 from orchestrator.execution.events import (
     CallbackFailed,
@@ -41,12 +41,10 @@ from orchestrator.execution.frame import (
 )
 from orchestrator.execution.history import Detail
 from orchestrator.execution.payload import Payload
-from orchestrator.execution.setback import Setback, bounded
+from orchestrator.execution.setback import Setback, bounded, lost
 from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import Transition
 
-DELIVERIES_SPENT = "Task.DeliveriesSpent"
-WORKER_LOST = "Task.WorkerLost"
 _NOTHING = Payload.of(None)
 
 
@@ -205,7 +203,8 @@ def _report(transition: Transition, frame: Frame, event: Event) -> None:
             failure = bounded(event.error, event.cause, transition.limits)
             _meet(transition, frame, Setback(failure, reported=True))
         case TaskLost():
-            _meet(transition, frame, _lost(task))
+            failure = lost(task.deliveries, at_most_once=task.at_most_once)
+            _meet(transition, frame, Setback(failure, unknown=task.at_most_once))
         case MomentDue() if frame.rests_on is RestsOn.CLOCK:
             transition.book.put_effect(_ready(transition, frame, _again(transition, task)))
         case MomentDue():
@@ -227,37 +226,25 @@ def _answer(event: Event, most_bytes: int) -> Payload:
             return _NOTHING
 
 
-def _lost(task: Task) -> Setback:
-    if task.at_most_once:
-        cause = "The worker was lost; the task may or may not have run."
-        return Setback(Failure(WORKER_LOST, cause), unknown=True)
-    return Setback(Failure(DELIVERIES_SPENT, f"The task was lost {task.deliveries} times."))
-
-
 def _meet(transition: Transition, frame: Frame, setback: Setback) -> None:
     """Try again after a pause if a Retrier says so; else the effect has failed for good."""
     failure = setback.failure
     noted = replace(frame, effect=replace(_note(frame), error=failure.error, cause=failure.cause))
     retriers = transition.machine.effect(_note(frame).pointer).retry
-    for place, retrier in enumerate(retriers):
-        if not setback.retried_by(retrier):
-            continue
-        counts = (*frame.retries.counts, *[0] * (place + 1 - len(frame.retries.counts)))
-        if counts[place] >= retrier.max_attempts:
-            break
-        attempt = counts[place] + 1
-        pause = delay_seconds(retrier, attempt, transition.draw(f"Retry/{frame.id}"))
-        tried = (*counts[:place], attempt, *counts[place + 1 :])
-        transition.book.put_effect(
-            replace(
-                _at_rest(noted),
-                rests_on=RestsOn.CLOCK,
-                wake_at=transition.now + timedelta(seconds=pause),
-                retries=Retries(tried, frame.retries.total + 1, 0),
-            )
-        )
+    place = retrying.place_of(frame.retries, retriers, setback)
+    if place is None:
+        _end(transition, _failed(noted, failure))
         return
-    _end(transition, _failed(noted, failure))
+    counts = retrying.counted(frame.retries, place)
+    pause = delay_seconds(retriers[place], counts[place], transition.draw(f"Retry/{frame.id}"))
+    transition.book.put_effect(
+        replace(
+            _at_rest(noted),
+            rests_on=RestsOn.CLOCK,
+            wake_at=transition.now + timedelta(seconds=pause),
+            retries=Retries(counts, frame.retries.total + 1, 0),
+        )
+    )
 
 
 def _failed(frame: Frame, failure: Failure) -> Frame:

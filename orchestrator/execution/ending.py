@@ -7,7 +7,7 @@ from orchestrator.execution import effect, register, undoing
 from orchestrator.execution.compensation import Undoing, subtree
 from orchestrator.execution.events import StopRequested
 from orchestrator.execution.frame import ExecutionStatus, FrameStatus, Phase, RestsOn, is_undo
-from orchestrator.execution.history import Detail
+from orchestrator.execution.history import failed_with
 from orchestrator.execution.setback import bounded
 from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import Transition
@@ -96,13 +96,8 @@ def _end(transition: Transition, previous: int) -> None:
     """End the execution as it was fixed."""
     run = transition.outcome.execution
     status = run.outcome or run.status
-    details: dict[str, Detail] = {}
-    if run.error is not None:
-        details["error"] = run.error
-    if run.cause is not None:
-        details["cause"] = run.cause
-    transition.record(_EVENTS[status], previous, details)
-    failure = None if status is ExecutionStatus.TIMED_OUT else Failure(run.error, run.cause)
+    failure = Failure(run.error, run.cause)
+    transition.record(_EVENTS[status], previous, failed_with(failure))
     transition.outcome.end(status, final_state=run.final_state, failure=failure)
 
 

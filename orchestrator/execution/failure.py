@@ -58,7 +58,7 @@ def meet(transition: Transition, thread: Thread, setback: Setback) -> None:
     if not isinstance(state, Task | Parallel | Map):
         thread.fail(setback)
         return
-    place = retrying.place_of(thread, state.retry, setback)
+    place = retrying.place_of(thread.retries, state.retry, setback)
     if place is None:
         _give_up(transition, thread, state, setback)
     elif not isinstance(state, Task) and undoing.wanted(transition, thread.id, thread.entry):

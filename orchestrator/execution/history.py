@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from orchestrator.asl import document
 from orchestrator.asl.document import Json
+from orchestrator.asl.errors import Failure
 from orchestrator.asl.limits import Limits
 from orchestrator.execution.payload import Payload
 
@@ -32,6 +33,12 @@ class HistoryEvent:
     at: datetime
     type: str
     details: Mapping[str, Detail]
+
+
+def failed_with(failure: Failure) -> dict[str, Detail]:
+    """Return a failure as details of an event: what is not known of it is left out."""
+    told = {"error": failure.error, "cause": failure.cause}
+    return {name: text for name, text in told.items() if text is not None}
 
 
 class UnknownLevel(Exception):

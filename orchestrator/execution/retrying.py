@@ -12,11 +12,11 @@ from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import Transition
 
 
-def place_of(thread: Thread, retriers: Sequence[Retrier], setback: Setback) -> int | None:
+def place_of(retries: Retries, retriers: Sequence[Retrier], setback: Setback) -> int | None:
     """Return the place of the Retrier that takes a setback and has attempts left, if one does."""
     for place, retrier in enumerate(retriers):
         if setback.retried_by(retrier):
-            return place if _tried(thread, place) < retrier.max_attempts else None
+            return place if _tried(retries, place) < retrier.max_attempts else None
     return None
 
 
@@ -28,19 +28,23 @@ def retry(
     place: int,
 ) -> None:
     """Let a frame rest for the pause of a Retrier."""
-    attempt = _tried(thread, place) + 1
-    pause = delay_seconds(retriers[place], attempt, transition.draw("Retry"))
-    counts = (*thread.retries.counts, *[0] * (place + 1 - len(thread.retries.counts)))
-    silent = thread.retries.reported if setback.silent else thread.retries.silent
+    before = thread.retries
+    counts = counted(before, place)
+    pause = delay_seconds(retriers[place], counts[place], transition.draw("Retry"))
     thread.retries = Retries(
-        counts=(*counts[:place], attempt, *counts[place + 1 :]),
-        total=thread.retries.total + 1,
-        reported=thread.retries.reported + setback.reported,
-        silent=silent,
+        counts=counts,
+        total=before.total + 1,
+        reported=before.reported + setback.reported,
+        silent=before.reported if setback.silent else before.silent,
     )
     thread.rest_on_clock(transition.now + timedelta(seconds=pause))
 
 
-def _tried(thread: Thread, place: int) -> int:
-    counts = thread.retries.counts
-    return counts[place] if place < len(counts) else 0
+def counted(retries: Retries, place: int) -> tuple[int, ...]:
+    """Return the counts with one more for the Retrier at a place."""
+    counts = (*retries.counts, *[0] * (place + 1 - len(retries.counts)))
+    return (*counts[:place], counts[place] + 1, *counts[place + 1 :])
+
+
+def _tried(retries: Retries, place: int) -> int:
+    return retries.counts[place] if place < len(retries.counts) else 0

@@ -16,6 +16,9 @@ from orchestrator.asl.errors import (
 from orchestrator.asl.limits import Limits
 from orchestrator.asl.retries import Catcher, Retrier
 
+DELIVERIES_SPENT = "Task.DeliveriesSpent"
+WORKER_LOST = "Task.WorkerLost"
+
 
 class OutputTooLarge(StateFailure):
     """A state's input or output, once processed, is over the limit: nothing catches that."""
@@ -78,6 +81,13 @@ class Setback:
         if self.failure.cause is None and self.failure.error == TIMEOUT:
             return ""
         return self.failure.cause
+
+
+def lost(deliveries: int, *, at_most_once: bool, work: str = "task") -> Failure:
+    """Return the failure of what was lost with its workers, so often or for good."""
+    if at_most_once:
+        return Failure(WORKER_LOST, f"The worker was lost; the {work} may or may not have run.")
+    return Failure(DELIVERIES_SPENT, f"The {work} was lost {deliveries} times.")
 
 
 def bounded(error: str | None, cause: str | None, limits: Limits) -> Failure:

@@ -17,6 +17,9 @@ from orchestrator.store.compensation import COLUMNS, compensation_row, read_comp
 LEVEL: Final = 1
 """The format number of what `write` makes."""
 
+_NO_EXECUTION: Final = 0
+"""A compensation on its way from a child to its parent is in no table."""
+
 _TYPES: Final[Mapping[str, Any]] = {
     name: kind
     for name, kind in vars(events).items()
@@ -44,22 +47,22 @@ def read(text: str) -> Event:
     return event
 
 
-def _row(one: Any) -> dict[str, object]:
-    if not isinstance(one, Compensation):
-        raise TypeError(f"an event holds a {type(one).__name__}")
-    return compensation_row(0, one)
-
-
 def _written(value: object) -> object:
     match value:
         case Payload():
             return {"document": value.text}
         case datetime():
             return {"moment": value.isoformat()}
-        case tuple():
-            return {"compensations": [_row(one) for one in value]}
+        case tuple() as compensations:
+            return {"compensations": [_row(one) for one in compensations]}
         case _:
             return value
+
+
+def _row(one: object) -> dict[str, object]:
+    if not isinstance(one, Compensation):
+        raise TypeError(f"an event holds a {type(one).__name__}")
+    return compensation_row(_NO_EXECUTION, one)
 
 
 def _read(value: Any) -> object:

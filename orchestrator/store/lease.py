@@ -133,9 +133,8 @@ def renew(
 
 @cache
 def _release(dialect: str) -> Update:
-    return _touch(
-        dialect, {**_UNCLAIMED, "deliveries": frames.c.deliveries - 1}, frames.c.status == "resting"
-    )
+    values = {**_UNCLAIMED, "deliveries": frames.c.deliveries - 1}
+    return _touch(dialect, values, frames.c.status == FrameStatus.RESTING.value)
 
 
 def release(database: Database, worker: str, claims: Sequence[Claim]) -> None:

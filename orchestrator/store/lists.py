@@ -49,7 +49,7 @@ class Lists:
         return resting.before(self._database(), queue, ready_at, limit)
 
     def ageing(self, limit: int) -> list[Waiting]:
-        """Return the frames that have waited longest for what no worker does."""
+        """Return frames of the oldest executions that wait for no worker, longest first."""
         return resting.ageing(self._database(), limit)
 
     def claimed(self, limit: int) -> list[RunningTask]:

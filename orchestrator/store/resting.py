@@ -56,7 +56,7 @@ _AGEING: Final = (
 
 
 def ageing(database: Database, limit: int) -> list[Waiting]:
-    """Return frames of the oldest executions that wait for what no worker does, longest first."""
+    """Return frames of the oldest executions that wait for no worker, longest first."""
     with database.reading() as connection:
         return [Waiting(*row) for row in connection.execute(_AGEING, {"most": limit})]
 

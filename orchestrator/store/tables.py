@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     Float,
     Index,
     Integer,
@@ -16,6 +17,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    TextClause,
     UniqueConstraint,
     and_,
     text,
@@ -34,6 +36,14 @@ metadata: Final = MetaData(
 SurrogateId: Final = BigInteger().with_variant(Integer(), "sqlite")
 """On SQLite only a column of type INTEGER is the row id itself."""
 Bytewise: Final = Text().with_variant(Text(collation="C"), "postgresql")
+
+
+def _partial_index(
+    name: str, *columns: str | Column[Any], where: ColumnElement[bool] | TextClause
+) -> Index:
+    """Return an index of the rows for which a condition holds, in both kinds of database."""
+    return Index(name, *columns, postgresql_where=where, sqlite_where=where)
+
 
 machines: Final = Table(
     "machines",
@@ -91,25 +101,15 @@ executions: Final = Table(
     Index("executions_machine_id", "machine", "id"),
     Index("executions_status_id", "status", "id"),
     Index("executions_machine_status_id", "machine", "status", "id"),
-    Index(
-        "executions_deadline_at",
-        "deadline_at",
-        postgresql_where=text("phase = 'open'"),
-        sqlite_where=text("phase = 'open'"),
-    ),
-    Index(
-        "executions_parent",
-        "parent",
-        postgresql_where=text("parent IS NOT NULL"),
-        sqlite_where=text("parent IS NOT NULL"),
-    ),
+    _partial_index("executions_deadline_at", "deadline_at", where=text("phase = 'open'")),
+    _partial_index("executions_parent", "parent", where=text("parent IS NOT NULL")),
     postgresql_with={"fillfactor": 80},
 )
 
 UNTOLD: Final = and_(executions.c.told == text("false"), executions.c.ended_at.is_not(None))
 """Of an execution that another one waits for: it has ended, and that one has not heard of it."""
 
-Index("executions_untold", executions.c.id, postgresql_where=UNTOLD, sqlite_where=UNTOLD)
+_partial_index("executions_untold", executions.c.id, where=UNTOLD)
 
 documents: Final = Table(
     "documents",
@@ -164,64 +164,37 @@ READY: Final = and_(
 )
 """A task that waits to be claimed; written out, so that the planner sees the partial indexes."""
 
-Index(
-    "frames_ready",
-    frames.c.queue,
-    frames.c.ready_at,
-    postgresql_where=READY,
-    sqlite_where=READY,
-)
-Index(
+_partial_index("frames_ready", frames.c.queue, frames.c.ready_at, where=READY)
+_partial_index(
     "frames_unserved",
     frames.c.resource,
     frames.c.ready_at,
-    postgresql_where=and_(READY, frames.c.queue.is_(None)),
-    sqlite_where=and_(READY, frames.c.queue.is_(None)),
+    where=and_(READY, frames.c.queue.is_(None)),
 )
 LONELY: Final = and_(READY, frames.c.deliveries >= text("2"))
 """A task that was lost twice: whatever runs it may be what kills its process."""
 
-Index("frames_lonely", frames.c.queue, postgresql_where=LONELY, sqlite_where=LONELY)
-Index(
-    "frames_claimed_by",
-    frames.c.claimed_by,
-    postgresql_where=frames.c.claimed_by.is_not(None),
-    sqlite_where=frames.c.claimed_by.is_not(None),
-)
-Index(
-    "frames_wake_at",
-    frames.c.wake_at,
-    postgresql_where=frames.c.wake_at.is_not(None),
-    sqlite_where=frames.c.wake_at.is_not(None),
-)
+_partial_index("frames_lonely", frames.c.queue, where=LONELY)
+_partial_index("frames_claimed_by", frames.c.claimed_by, where=frames.c.claimed_by.is_not(None))
+_partial_index("frames_wake_at", frames.c.wake_at, where=frames.c.wake_at.is_not(None))
 
 CALLED: Final = frames.c.rests_on == text("'call'")
 """A frame that stands in an Await."""
 
-Index(
-    "frames_called", frames.c.execution, frames.c.id, postgresql_where=CALLED, sqlite_where=CALLED
-)
+_partial_index("frames_called", frames.c.execution, frames.c.id, where=CALLED)
 AGEING: Final = text("rests_on IN ('call', 'callback', 'clock', 'execution')")
 """A frame that waits for something that no worker does."""
 
 # Not by its time: a column that every step changes would make each of them write every index anew.
-Index(
-    "frames_ageing", frames.c.execution, frames.c.id, postgresql_where=AGEING, sqlite_where=AGEING
-)
+_partial_index("frames_ageing", frames.c.execution, frames.c.id, where=AGEING)
 UNENDED: Final = and_(frames.c.kind == text("'effect'"), text("status IN ('pending', 'resting')"))
 """An effect that has not ended."""
 
-Index(
-    "frames_unended_effects",
-    frames.c.execution,
-    frames.c.id,
-    postgresql_where=UNENDED,
-    sqlite_where=UNENDED,
-)
+_partial_index("frames_unended_effects", frames.c.execution, frames.c.id, where=UNENDED)
 FAILED: Final = frames.c.status == text("'failed'")
 """An effect that has failed for good."""
 
-Index("frames_failed_effects", frames.c.execution, postgresql_where=FAILED, sqlite_where=FAILED)
+_partial_index("frames_failed_effects", frames.c.execution, where=FAILED)
 
 forks: Final = Table(
     "forks",
@@ -287,20 +260,19 @@ compensations: Final = Table(
 OPEN_TO_UNDO: Final = text("status IN ('doubtful', 'pending', 'running', 'blocked')")
 """A compensation that is open: it is still to be run."""
 
-Index(
+_partial_index(
     "compensations_open",
     compensations.c.execution,
     compensations.c.event,
     compensations.c.place,
-    postgresql_where=OPEN_TO_UNDO,
-    sqlite_where=OPEN_TO_UNDO,
+    where=OPEN_TO_UNDO,
 )
 
 KEPT: Final = calls.c.verdict == text("'pending'")
 """A call that waits for its verdict."""
 
-Index("calls_kept", calls.c.execution, calls.c.number, postgresql_where=KEPT, sqlite_where=KEPT)
-Index("calls_waiting", calls.c.arrived_at, postgresql_where=KEPT, sqlite_where=KEPT)
+_partial_index("calls_kept", calls.c.execution, calls.c.number, where=KEPT)
+_partial_index("calls_waiting", calls.c.arrived_at, where=KEPT)
 
 resources: Final = Table(
     "resources",

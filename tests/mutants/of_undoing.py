@@ -108,8 +108,8 @@ OF_UNDOING: Final[tuple[Mutant, ...]] = (
     mutant(
         "a lost at-most-once compensation is blocked",
         COMPENSATING,
-        "failure, unknown = Failure(WORKER_LOST, cause), True",
-        "failure, unknown = Failure(WORKER_LOST, cause), False",
+        "            unknown = task.at_most_once\n            failure = lost(",
+        "            failure = lost(",
         SAGAS + "test_a_lost_compensation_at_most_once_is_blocked_not_repeated",
     ),
 )

@@ -35,7 +35,14 @@ from orchestrator.execution.frame import Pause, RestsOn
 from orchestrator.execution.history import Detail
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.quantity import whole
-from orchestrator.execution.setback import OutputTooLarge, Setback, bounded
+from orchestrator.execution.setback import (
+    DELIVERIES_SPENT,
+    WORKER_LOST,
+    OutputTooLarge,
+    Setback,
+    bounded,
+    lost,
+)
 from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import Transition
 
@@ -43,8 +50,6 @@ MOST_SECONDS = 99_999_999
 """The longest time limit."""
 
 INVALID_RESULT = "Task.InvalidResult"
-WORKER_LOST = "Task.WorkerLost"
-DELIVERIES_SPENT = "Task.DeliveriesSpent"
 _OF_LAMBDA = {
     INVALID_RESULT: lambdas.UNKNOWN,
     WORKER_LOST: lambdas.UNKNOWN,
@@ -223,12 +228,9 @@ def _fail(transition: Transition, thread: Thread, state: Task, event: TaskFailed
 def _lose(transition: Transition, thread: Thread, state: Task) -> None:
     resource, task = state.resource, _task(thread)
     attempt.record_started(transition, thread, resource, task.claimed_by, transition.now)
-    if task.at_most_once:
-        error, cause = WORKER_LOST, "The worker was lost; the task may or may not have run."
-    else:
-        error, cause = DELIVERIES_SPENT, f"The task was lost {task.deliveries} times."
+    why = lost(task.deliveries, at_most_once=task.at_most_once)
     answers.abandon(transition, thread, state)
-    failure = Failure(_worded(resource, error), cause)
+    failure = Failure(_worded(resource, why.error), why.cause)
     attempt.record_failed(transition, thread, resource, failure)
     setback = Setback(failure, unknown=task.at_most_once, silent=True)
     meet(transition, thread, replace(setback, reported=answers.may_have_a_child(thread, state)))
