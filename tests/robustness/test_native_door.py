@@ -43,7 +43,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 @pytest.fixture
 def http(home: House) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=home.url) as client:
+    with httpx.Client(base_url=home.url, timeout=60) as client:
         yield client
 
 
@@ -110,26 +110,10 @@ def test_a_parameter_that_cannot_be_is_named(http: httpx.Client, path: str, told
     assert answer.json()["detail"] == told
 
 
-VALUES: Final = (
-    "null",
-    "true",
-    "false",
-    "7",
-    "1e400",
-    "NaN",
-    '""',
-    '"x"',
-    r'"\u0000"',
-    "[]",
-    "[null, true]",
-    "{}",
-    '{"a": null}',
-    "[" * 300,
-)
+VALUES: Final = ("null", "true", "7", "1e400", '"x"', "[]", "[null, true]", '{"a": null}')
 ROUTES: Final = (
     ("PUT", "/v1/machines/made", ("Calls", "StartAt", "States", "QueryLanguage", "TimeoutSeconds")),
     ("POST", "/v1/machines/asks/executions", ("name", "input")),
-    ("POST", "/v1/machines/nobody/executions", ("name",)),
     ("POST", "/v1/executions/asks:two/stop", ("abort", "error", "cause")),
     ("POST", f"{HERE}/retry", ("reason", "compensation", "who")),
     ("POST", f"{HERE}/skip", ("reason", "compensation", "who")),
