@@ -20,7 +20,8 @@ from orchestrator.handlers import TaskContext, handler
 from orchestrator.main import Embedded
 from tests.calls.machines import Deployment
 from tests.sagas.machines import Writer, sagas
-from tests.sagas.model import End, Model, Saga, agrees
+from tests.sagas.model import Model
+from tests.sagas.nodes import End, Saga, Trace, agrees, flat
 
 TOGETHER = 8
 """Sagas of one example, so that the pauses of their Retriers pass at the same time."""
@@ -32,12 +33,31 @@ PATIENCE_SECONDS = 120
 
 @dataclass
 class Scene:
-    """One execution: which calls are to fail, and what was done."""
+    """One execution: what comes before each failure of a step, and what has happened."""
 
-    failing: dict[tuple[str, int], Counter[str]]
-    calls: Counter[str] = field(default_factory=Counter)
+    failing: dict[str, list[Counter[str]]]
     effects: list[str] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, trace: Trace) -> Scene:
+        failing: dict[str, list[Counter[str]]] = {}
+        effects = flat(trace)
+        for place, effect in enumerate(effects):
+            if effect.startswith("fail "):
+                before = Counter(effects[:place])
+                failing.setdefault(effect.removeprefix("fail "), []).append(before)
+        return cls(failing)
+
+    def wait_for(self, effects: Counter[str]) -> None:
+        there = CHANGED.wait_for(lambda: effects <= Counter(self.effects), PATIENCE_SECONDS)
+        assert there, (effects, self.effects)
+
+    def leave(self, effect: str, task: TaskContext) -> None:
+        if task.key not in self.keys:
+            self.keys.add(task.key)
+            self.effects.append(effect)
+        CHANGED.notify_all()
 
 
 SCENES: dict[str, Scene] = {}
@@ -50,31 +70,24 @@ class Broken(Exception):
 
 @handler("model.do")
 def do(name: str, at: str, task: TaskContext) -> Json:
-    """Fail once all that comes before in the model was called, or leave an effect."""
+    """Fail as often as was predicted, once all has happened that comes before; then do it."""
     scene, step = SCENES[task.machine], name + at
     with CHANGED:
-        scene.calls[step] += 1
-        CHANGED.notify_all()
-        before = scene.failing.get((step, scene.calls[step]))
-        if before is None:
-            _leave(scene, f"do {step}", task)
-            return step
-        assert CHANGED.wait_for(lambda: before <= scene.calls, PATIENCE_SECONDS)
-    raise Broken(step)
+        failing, failed = scene.failing.get(step, []), scene.effects.count(f"fail {step}")
+        if failed < len(failing):
+            scene.wait_for(failing[failed])
+            scene.leave(f"fail {step}", task)
+            raise Broken(step)
+        scene.leave(f"do {step}", task)
+    return step
 
 
 @handler("model.undo")
 def undo(name: str, at: str, task: TaskContext) -> Json:
     """Leave an effect."""
     with CHANGED:
-        _leave(SCENES[task.machine], f"undo {name}{at}", task)
+        SCENES[task.machine].leave(f"undo {name}{at}", task)
     return None
-
-
-def _leave(scene: Scene, effect: str, task: TaskContext) -> None:
-    if task.key not in scene.keys:
-        scene.keys.add(task.key)
-        scene.effects.append(effect)
 
 
 # ------------------------------------------------------------------------------------- the test
@@ -101,9 +114,9 @@ def test_sagas_do_to_the_world_what_the_model_predicts(
 ) -> None:
     predicted = {}
     for saga, queries in drawn:
-        name, model = f"saga{next(NUMBERS)}", Model()
-        predicted[name] = (saga, *model.predict(saga))
-        SCENES[name] = Scene(model.failing)
+        name, (trace, end) = f"saga{next(NUMBERS)}", Model().predict(saga)
+        predicted[name] = (saga, trace, end)
+        SCENES[name] = Scene.of(trace)
         running.service.deploy(name, Writer(queries).machine(saga))
         running.service.start_execution(name, "one", '{"at": "", "items": [0, 1, 2]}')
     ended = {name: _ended(running, name) for name in predicted}
