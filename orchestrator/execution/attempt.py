@@ -46,12 +46,15 @@ def record_started(
     claimed_by: str | None,
     started_at: datetime,
 ) -> None:
-    """Record that a handler began; the moment lies between the last event and now."""
+    """Record that a handler began, and where; the moment lies between the last event and now."""
     at = moment(transition, started_at)
-    details: dict[str, Detail] = dict(_named(resource))
-    if resource.kind is Kind.ACTIVITY and claimed_by is not None:
-        details["workerName"] = claimed_by.removeprefix("activity:")
+    details: dict[str, Detail] = {**_named(resource), **worker(claimed_by)}
     _record(transition, thread, resource, "Started", details, at)
+
+
+def worker(claimed_by: str | None) -> dict[str, Detail]:
+    """Return who runs something as a detail of an event."""
+    return {} if claimed_by is None else {"workerName": claimed_by.removeprefix("activity:")}
 
 
 def moment(transition: Transition, started_at: datetime) -> datetime:

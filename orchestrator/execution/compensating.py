@@ -116,7 +116,7 @@ def _record_started(transition: Transition, undo: Thread, event: Event) -> None:
         return
     started = event.started_at if isinstance(event, TaskSucceeded | TaskFailed) else transition.now
     at = attempt.moment(transition, started)
-    details = named(transition, undo)
+    details = {**named(transition, undo), **attempt.worker(task.claimed_by)}
     undo.last_event = transition.record("CompensationStarted", undo.last_event, details, at)
 
 

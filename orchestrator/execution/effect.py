@@ -198,6 +198,8 @@ def take(transition: Transition, event: Event) -> None:
 def _report(transition: Transition, frame: Frame, event: Event) -> None:
     """Go on with what became of an effect's attempt, or let it be tried again."""
     task = _task(frame)
+    if frame.rests_on is not RestsOn.CLOCK:
+        frame = replace(frame, effect=_run(transition, frame, event))
     match event:
         case TaskFailed() | CallbackFailed():
             failure = bounded(event.error, event.cause, transition.limits)
@@ -214,7 +216,18 @@ def _report(transition: Transition, frame: Frame, event: Event) -> None:
         case _:
             answer = _answer(event, transition.limits.call_input_bytes)
             ended = replace(_at_rest(frame), status=FrameStatus.ENDED, input=answer)
-            _end(transition, replace(ended, effect=EffectNote(_note(frame).pointer)))
+            _end(transition, ended)
+
+
+def _run(transition: Transition, frame: Frame, event: Event) -> EffectNote:
+    """Return a note of who ran an attempt that is over, and when."""
+    began = event.started_at if isinstance(event, TaskSucceeded | TaskFailed) else None
+    return EffectNote(
+        _note(frame).pointer,
+        worker=_task(frame).claimed_by,
+        begun_at=None if began is None else min(began, transition.now),
+        ended_at=transition.now,
+    )
 
 
 def _answer(event: Event, most_bytes: int) -> Payload:

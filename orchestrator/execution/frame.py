@@ -228,11 +228,17 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class EffectNote:
-    """What an effect's frame knows of itself: where its definition stands, how it failed last."""
+    """What an effect's frame knows of itself: where its definition stands, how it failed last.
+
+    `worker`, `begun_at` and `ended_at` are those of its last attempt that is over, as far as known.
+    """
 
     pointer: str
     error: str | None = None
     cause: str | None = None
+    worker: str | None = None
+    begun_at: datetime | None = None
+    ended_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

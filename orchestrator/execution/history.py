@@ -62,6 +62,8 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "TaskSucceeded": ("resourceType", "resource", "output"),
 }
 """The details of frequent events, whose names a row leaves out. Never change what stands here."""
+_STARTED: Final = ("resourceType", "resource", "workerName")
+"""The details of `TaskStarted` where it is known who runs it."""
 _ENTERED: Final = ("name", "input")
 _EXITED: Final = ("name", "output")
 
@@ -93,12 +95,14 @@ def encode(events: Sequence[HistoryEvent]) -> str:
     )
 
 
-def _fields(event_type: str) -> tuple[str, ...] | None:
-    """Return the names of an event's details where a row may leave them out."""
+def _fields(event_type: str, count: int) -> tuple[str, ...] | None:
+    """Return the names of so many details of an event where a row may leave them out."""
     if event_type.endswith("StateEntered"):
         return _ENTERED
     if event_type.endswith("StateExited"):
         return _EXITED
+    if event_type == "TaskStarted" and count == len(_STARTED):
+        return _STARTED
     return _FIELDS.get(event_type)
 
 
@@ -111,7 +115,7 @@ class _Documents:
         self._seen: dict[int, int] = {}
 
     def packed(self, event: HistoryEvent) -> Json:
-        if tuple(event.details) == _fields(event.type):
+        if tuple(event.details) == _fields(event.type, len(event.details)):
             return [self._packed(value) for value in event.details.values()]
         return self._named(event.details)
 
@@ -188,7 +192,7 @@ def _numbers(rest: list[Json], before: int) -> tuple[int, int]:
 def _with_names(event_type: str, details: dict[str, Json] | list[Json]) -> dict[str, Json]:
     if isinstance(details, dict):
         return details
-    names = _fields(event_type)
+    names = _fields(event_type, len(details))
     if names is None or len(names) != len(details):
         raise UnknownLevel(f"no details of {event_type}")
     return dict(zip(names, details, strict=True))
@@ -229,6 +233,8 @@ _WITHOUT_DETAILS = frozenset(
 
 _OURS = ("AwaitState", "Call", "Timer", "Effect", "Compensation")
 """What the types of events begin with that AWS does not know."""
+_WITHOUT_WORKERS: Final = frozenset({"TaskStarted", "LambdaFunctionStarted"})
+"""What AWS names no worker in."""
 
 
 def to_aws(event: HistoryEvent) -> dict[str, Json]:
@@ -240,14 +246,21 @@ def to_aws(event: HistoryEvent) -> dict[str, Json]:
         "type": event.type,
     }
     if event.type not in _WITHOUT_DETAILS and not event.type.startswith(_OURS):
-        shown[_details_field(event.type)] = _shown(event.details)
+        shown[_details_field(event.type)] = _shown(_known(event))
     return shown
+
+
+def _known(event: HistoryEvent) -> Mapping[str, Detail]:
+    if event.type not in _WITHOUT_WORKERS:
+        return event.details
+    return {name: value for name, value in event.details.items() if name != "workerName"}
 
 
 def to_native(event: HistoryEvent) -> dict[str, Json]:
     """Return an event with all that is recorded of it, ours as AWS's, in the same shape."""
     shown = to_aws(event)
-    if event.type.startswith(_OURS) and event.type not in _WITHOUT_DETAILS:
+    ours = event.type.startswith(_OURS) and event.type not in _WITHOUT_DETAILS
+    if ours or (event.type in _WITHOUT_WORKERS and event.details):
         shown[_details_field(event.type)] = _shown(event.details)
     return shown
 

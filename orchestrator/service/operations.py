@@ -66,6 +66,21 @@ class Attention:
     part: str | None = None
     """The id of the compensation, the effect or the call."""
 
+    @property
+    def of_execution(self) -> bool:
+        """Whether the subject is an execution."""
+        return self.kind in _OF_EXECUTIONS
+
+
+_OF_EXECUTIONS: Final = frozenset(
+    {
+        AttentionKind.POISON,
+        AttentionKind.COMPENSATION,
+        AttentionKind.EFFECT,
+        AttentionKind.CALL,
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Retried:

@@ -111,12 +111,8 @@ class Look:
     skipped: int
     """How many events in the middle were not read."""
     now: datetime
-
-    @property
-    def seen(self) -> str:
-        """What `Views.versions` says of it while nothing has changed."""
-        run = self.execution
-        return f"{run.version}.{run.kept}.{run.effects}.{run.strikes}"
+    seen: str
+    """What `Views.versions` says of it while nothing has changed."""
 
     @property
     def address(self) -> str:
@@ -178,6 +174,14 @@ class Views:
         found = self._store.lists.named(machines, wanted.name, PAGE + 1)
         rows = tuple(one for one in found[:PAGE] if _agrees(one, wanted))
         return Page(rows, len(found) > PAGE)
+
+    def agrees(self, address: str, wanted: Wanted) -> bool:
+        """Tell whether an execution is one of those wanted, wherever the page begins and ends."""
+        machine, _, name = address.partition(":")
+        if wanted.machine not in (None, machine) or not name.startswith(wanted.name):
+            return False
+        found = self._store.lists.named([machine], name, 1)
+        return bool(found) and found[0].execution.name == name and _agrees(found[0], wanted)
 
     def machine_names(self) -> list[str]:
         """The names of machines, in their order."""
@@ -250,9 +254,10 @@ class Views:
 
     def execution(self, address: str) -> Look:
         """One execution with all that explains it; raises ExecutionDoesNotExist."""
+        store = self._store
+        seen = store.lists.versions([self._find(address).id])
         run = self._find(address)
         events, skipped = self._events(run)
-        store = self._store
         frames = tuple(store.frames_page(run.id, None, MOST_FRAMES))
         forks = tuple(store.lists.forks(run.id, MOST_FORKS))
         machine = self.machine_of(run.revision)
@@ -282,6 +287,7 @@ class Views:
             events=tuple(events),
             skipped=skipped,
             now=store.now(),
+            seen=seen.get(run.id, ""),
         )
 
     def _undoables(self, run: Execution, frames: Sequence[Frame]) -> tuple[Undoable, ...]:

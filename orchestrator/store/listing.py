@@ -202,12 +202,26 @@ def _versions(dialect: str) -> Select[Any]:
     ).where(one_of(dialect, executions.c.id, "ids", INTEGER))
 
 
+@cache
+def _claims(dialect: str) -> Select[Any]:
+    """Return how many tasks are claimed: a claim changes nothing of the execution itself."""
+    return (
+        select(frames.c.execution, func.count(), func.sum(frames.c.deliveries))
+        .where(
+            frames.c.claimed_by.is_not(None), one_of(dialect, frames.c.execution, "ids", INTEGER)
+        )
+        .group_by(frames.c.execution)
+    )
+
+
 def versions(database: Database, ids: Sequence[int]) -> dict[int, str]:
-    """Return what changes when anything of an execution changes, by id."""
+    """Return what changes when anything of an execution changes, by id: claims of tasks, too."""
     parameters = {"ids": listed(database.dialect, ids)}
     with database.reading() as connection:
-        rows = connection.execute(_versions(database.dialect), parameters)
-        return {row[0]: ".".join(map(str, row[1:])) for row in rows}
+        rows = connection.execute(_versions(database.dialect), parameters).all()
+        claims = connection.execute(_claims(database.dialect), parameters)
+        claimed = {row[0]: f".{row[1]}.{row[2]}" for row in claims}
+    return {row[0]: ".".join(map(str, row[1:])) + claimed.get(row[0], "") for row in rows}
 
 
 _NEWEST_CALLS: Final = (
@@ -261,6 +275,7 @@ _CHILDREN: Final = (
         frames.c.execution == bindparam("at_id"),
         frames.c.id > bindparam("prefix"),
         frames.c.id < bindparam("end"),
+        frames.c.id.not_like(bindparam("inside")),
         frames.c.kind == FrameKind.CHILD.value,
     )
     .order_by(frames.c.id)
@@ -269,16 +284,16 @@ _CHILDREN: Final = (
 
 
 def children(database: Database, execution: int, prefix: str, limit: int) -> list[Child]:
-    """Return the children whose ids are a prefix and a number, by id."""
+    """Return the children whose ids are a prefix and a number, by id; forks inside do not count."""
     parameters = {
         "at_id": execution,
         "prefix": prefix,
         "end": prefix[:-1] + chr(ord(prefix[-1]) + 1),
+        "inside": f"{prefix}%/%",
         "most": limit,
     }
     with database.reading() as connection:
-        rows = connection.execute(_CHILDREN, parameters).all()
-    return [Child(*row) for row in rows if row[0][len(prefix) :].isdecimal()]
+        return [Child(*row) for row in connection.execute(_CHILDREN, parameters)]
 
 
 _running = (

@@ -13,6 +13,7 @@ from orchestrator.asl.retries import Retrier
 from orchestrator.execution.compensation import Terms
 from orchestrator.execution.frame import EffectNote, Frame, Pause, UndoNote
 from orchestrator.execution.setback import Setback
+from orchestrator.store.moment import EPOCH, MICROSECOND
 
 _UNDO: Final = attrgetter("scope", "floor", "event", "place", "pointer", "undoes", "error", "cause")
 
@@ -20,7 +21,7 @@ _UNDO: Final = attrgetter("scope", "floor", "event", "place", "pointer", "undoes
 def note_text(frame: Frame) -> str | None:
     """Return what a frame knows of itself: as an effect, while it undoes, or waits for that."""
     if frame.effect is not None:
-        return json.dumps([frame.effect.pointer, frame.effect.error, frame.effect.cause])
+        return _effect_text(frame.effect)
     if frame.undo is None and frame.pause is None:
         return None
     note: dict[str, object] = {}
@@ -32,6 +33,25 @@ def note_text(frame: Frame) -> str | None:
         setback = frame.pause.setback
         note["pause"] = None if setback is None else _written_setback(setback)
     return json.dumps(note)
+
+
+def _effect_text(note: EffectNote) -> str:
+    times = [
+        None if at is None else (at - EPOCH) // MICROSECOND for at in (note.begun_at, note.ended_at)
+    ]
+    return json.dumps([note.pointer, note.error, note.cause, note.worker, *times])
+
+
+def _read_effect(
+    pointer: str,
+    error: str | None,
+    cause: str | None,
+    worker: str | None = None,
+    *times: int | None,
+) -> EffectNote:
+    """Return an effect's note; those of older rows say nothing of workers and times."""
+    begun, ended = [None if at is None else EPOCH + at * MICROSECOND for at in times] or (None,) * 2
+    return EffectNote(pointer, error, cause, worker, begun, ended)
 
 
 class Note(TypedDict, total=False):
@@ -46,7 +66,7 @@ def read_note(text: str) -> Note:
     """Return what a frame knows of itself."""
     note = json.loads(text)
     if isinstance(note, list):
-        return {"effect": EffectNote(*note)}
+        return {"effect": _read_effect(*note)}
     found: Note = {}
     if "undo" in note:
         scope, floor, event, place, pointer, undoes, error, cause, terms = note["undo"]

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from orchestrator.execution.frame import ExecutionStatus
-from orchestrator.service import Orchestrator, Page, Wanted
+from orchestrator.service import Attention, Orchestrator, Page, Wanted
 from orchestrator.web.request import Answer, Ask, Shown
 
 FILTERS: Final = ("name", "machine", "status", "state", "since", "until", "attention")
@@ -35,9 +35,9 @@ class ExecutionsPage:
         """Show a page of the executions that are looked for."""
         faults: list[str] = []
         wanted = read_wanted(ask, faults)
-        attention = self._service.operations.attention() if ask.given("attention") else []
-        page = self._service.views.executions(wanted)
         given = {name: ask.given(name) for name in FILTERS}
+        attention = self._attention(wanted, given) if given["attention"] else []
+        page = self._service.views.executions(wanted)
         values = {
             "page": page,
             "given": given,
@@ -50,6 +50,14 @@ class ExecutionsPage:
             "now": self._service.views.now(),
         }
         return Shown("executions.html", values)
+
+    def _attention(self, wanted: Wanted, given: Mapping[str, str]) -> list[Attention]:
+        """What needs attention of the executions wanted; all that does where nothing else is."""
+        every = self._service.operations.attention()
+        if not any(value for name, value in given.items() if name != "attention"):
+            return every
+        agrees = self._service.views.agrees
+        return [one for one in every if one.of_execution and agrees(one.subject, wanted)]
 
 
 def read_wanted(ask: Ask, faults: list[str]) -> Wanted:

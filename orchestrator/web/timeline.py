@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from orchestrator.service import Course, Look, Outcome, Visit
+from orchestrator.execution.frame import Frame, FrameStatus, Task
+from orchestrator.service import Attempt, Course, Look, Visit
 from orchestrator.web import words
 
 WIDTH: Final = 1_000.0
@@ -15,6 +16,8 @@ LEAST: Final = 4.0
 """How wide a bar is that took no time."""
 MOST_LINES: Final = 120
 MOST_BARS: Final = 300
+MOST: Final = 240
+"""Characters of what is said of a bar."""
 _RESTS: Final = frozenset({"Await", "Wait"})
 
 
@@ -94,45 +97,68 @@ def _bars(scale: _Scale, visit: Visit, ends: datetime) -> Iterator[Bar]:
     elif not visit.attempts:
         yield scale.bar(visit.entered_at, left, f"plain {visit.outcome.value}", f"took {took}")
     for number, attempt in enumerate(visit.attempts, 1):
-        ended = attempt.ended_at or left
-        runs = attempt.ended_at is not None or attempt.worker is not None
-        begun = attempt.begun_at or (attempt.wanted_at if runs else ended)
-        queued = words.between(attempt.wanted_at, begun)
-        if (begun - attempt.wanted_at).total_seconds() > 0:
-            yield scale.bar(attempt.wanted_at, begun, "queue", f"in the queue {queued}")
-        if attempt.begun_at is not None or runs:
-            worker = f" on {attempt.worker}" if attempt.worker else ""
-            said = f": {attempt.error}" if attempt.error else ""
-            text = (
-                f"attempt {number}{worker}, {words.between(begun, ended)}"
-                f" after {queued} in the queue, {attempt.outcome.value}{said}"
-            )
-            yield scale.bar(begun, ended, f"attempt {attempt.outcome.value}", words.short(text))
+        yield from _attempt(scale, attempt, left, f"attempt {number}", "attempt")
     for attempt in visit.undone:
-        ended = attempt.ended_at or ends
-        text = f"undone by {attempt.resource}, {attempt.outcome.value}"
-        failed = attempt.outcome is Outcome.FAILED
-        kind = "undoing failed" if failed else "undoing"
-        yield scale.bar(attempt.begun_at or attempt.wanted_at, ended, kind, words.short(text))
+        yield from _attempt(scale, attempt, ends, f"undone by {attempt.resource}", "undoing")
     for note in visit.notes:
         if note.kind != "effect":
             text = f"{note.kind}: {note.text}"
             yield scale.bar(note.at, note.at, note.kind, words.short(text))
 
 
+def _attempt(
+    scale: _Scale, attempt: Attempt, until: datetime, what: str, kind: str
+) -> Iterator[Bar]:
+    """The bars of an attempt: its time in the queue, and its run."""
+    ended = attempt.ended_at or until
+    runs = attempt.ended_at is not None or attempt.worker is not None
+    begun = attempt.begun_at or (attempt.wanted_at if runs else ended)
+    queued = (begun - attempt.wanted_at).total_seconds()
+    if queued > 0:
+        yield scale.bar(attempt.wanted_at, begun, "queue", f"in the queue {words.seconds(queued)}")
+    if runs or attempt.begun_at is not None:
+        on = f" on {attempt.worker}" if attempt.worker else ""
+        said = f": {attempt.error}" if attempt.error else ""
+        text = (
+            f"{what}{on}, {words.between(begun, ended)} after {words.seconds(queued)} in the queue,"
+            f" {attempt.outcome.value}{said}"
+        )
+        yield scale.bar(begun, ended, f"{kind} {attempt.outcome.value}", words.short(text, MOST))
+
+
 def _effects(look: Look, scale: _Scale, ends: datetime) -> Iterator[Line]:
     by_name: dict[tuple[str, str], list[Bar]] = {}
     for frame in look.effects:
-        if frame.task is None or frame.entered_at is None:
-            continue
-        status = frame.status.value
-        over = frame.status.value in ("ended", "failed")
-        text = f"{frame.task.resource}, attempt {frame.task.attempt}, {status}"
-        kind = f"effect {Outcome.FAILED.value if status == 'failed' else status}"
-        bar = scale.bar(frame.entered_at, frame.entered_at if over else ends, kind, text)
-        by_name.setdefault((frame.state or "", frame.task.resource), []).append(bar)
+        if frame.task is not None and frame.entered_at is not None:
+            bars = by_name.setdefault((frame.state or "", frame.task.resource), [])
+            bars += _effect(scale, frame, frame.task, ends)
     for (_, resource), bars in by_name.items():
         yield Line(resource, 0, "effect", _thinned(bars), len(bars))
+
+
+def _effect(scale: _Scale, frame: Frame, task: Task, until: datetime) -> Iterator[Bar]:
+    """The bars of an effect: its time until somebody took it, and its last attempt."""
+    over = frame.status in (FrameStatus.ENDED, FrameStatus.FAILED)
+    note = frame.effect
+    ended = (None if note is None else note.ended_at) or task.ready_at if over else until
+    known = None if note is None or not over else note.begun_at
+    claimed = task.ready_at if task.claimed_by is not None or over else until
+    begun = min(known or claimed, ended)
+    wanted = min(frame.entered_at or begun, begun)
+    queued = words.between(wanted, begun)
+    if begun > wanted:
+        yield scale.bar(wanted, begun, "queue", f"waits its turn and for a worker, {queued}")
+    worker = task.claimed_by or (None if note is None else note.worker)
+    if over or task.claimed_by is not None:
+        on = f" on {worker}" if worker else ""
+        outcome = {FrameStatus.ENDED: "done", FrameStatus.FAILED: "failed"}.get(
+            frame.status, "open"
+        )
+        text = (
+            f"{task.resource}, attempt {task.attempt}{on}, {words.between(begun, ended)}"
+            f" after {queued} in the queue, {outcome}"
+        )
+        yield scale.bar(begun, ended, f"effect {outcome}", words.short(text, MOST))
 
 
 def _thinned(bars: list[Bar]) -> tuple[Bar, ...]:

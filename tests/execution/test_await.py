@@ -423,6 +423,24 @@ def test_effects_follow_entry_exit_and_reaction_in_the_order_of_their_turns() ->
     assert [f"!{event.id}" for event in scheduled] == list(world.effects())
 
 
+def test_an_effect_knows_who_ran_it_and_when() -> None:
+    def handler(call: Work) -> Any:
+        return Raised("Down") if call.resource == "celery:close" else Returned(None)
+
+    world = World(reviewed(), handler=handler).start()
+    world.call("pay")
+    before = world.now
+    world.wait(3_600)
+    for frame in world.effects().values():
+        note = frame.effect
+        assert note is not None
+        assert note.worker == "worker"
+        assert note.begun_at is not None
+        assert note.ended_at is not None
+        assert before <= note.begun_at <= note.ended_at <= world.now
+        assert note.error == ("Down" if frame.status.value == "failed" else None)
+
+
 def test_an_effect_holds_nothing_up_and_is_tried_eight_times_with_one_key() -> None:
     world = World(reviewed(), handler=lambda _: Raised("Down")).start()
     world.call("pay")

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.execution.history import HistoryEvent, UnknownLevel, decode, encode, to_aws
+from orchestrator.execution.history import (
+    HistoryEvent,
+    UnknownLevel,
+    decode,
+    encode,
+    to_aws,
+    to_native,
+)
 from orchestrator.execution.payload import Payload
 from tests.execution.harness import START, World, states, task
 
@@ -70,6 +77,10 @@ def test_what_an_events_type_and_place_tell_is_left_out() -> None:
     row = json.loads(encode(world.decisions[0].history))
     assert row["events"][2:] == [["TaskScheduled", ["celery", "work", "us-east-1", [0]]]]
     assert decode(json.dumps(row)) == list(world.decisions[0].history)
+    ended = world.decisions[1].history
+    rows = json.loads(encode(ended))["events"]
+    assert [one[1] for one in rows if one[0] == "TaskStarted"] == [["celery", "work", "worker"]]
+    assert decode(encode(ended)) == list(ended)
 
 
 def test_times_are_kept_to_the_microsecond() -> None:
@@ -90,6 +101,7 @@ def test_a_row_of_an_unknown_level_is_refused(level: int) -> None:
         [],
         ["TaskStarted"],
         ["TaskStarted", ["celery"]],
+        ["TaskStarted", ["celery", "work", "worker", "more"]],
         ["New", []],
         ["New", {}, "0"],
         ["A", {}, 1, 2, 3],
@@ -133,6 +145,14 @@ def test_an_event_is_shown_as_aws_shows_it() -> None:
         "output": '{"a":1}',
         "outputDetails": {"truncated": False},
     }
+
+
+@pytest.mark.parametrize("event_type", ["TaskStarted", "LambdaFunctionStarted"])
+def test_who_ran_a_task_is_told_by_us_and_not_by_aws(event_type: str) -> None:
+    event = HistoryEvent(1, 0, START, event_type, {"workerName": "w1"})
+    details = f"{event_type[0].lower()}{event_type[1:]}EventDetails"
+    assert to_aws(event).get(details, {}) == {}
+    assert to_native(event)[details] == {"workerName": "w1"}
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,8 @@ def test_what_celery_is_asked_for_stands_in_the_history() -> None:
         "timeoutInSeconds": 60,
         "heartbeatInSeconds": 5,
     }
-    assert world.the("TaskStarted").details == {"resourceType": "celery", "resource": "work"}
+    named = {"resourceType": "celery", "resource": "work"}
+    assert world.the("TaskStarted").details == {**named, "workerName": "worker"}
 
 
 def test_parameters_result_selector_result_path_and_output_path_shape_the_data() -> None:

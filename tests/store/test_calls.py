@@ -34,7 +34,8 @@ def kept(view: View, *calls: Call) -> Decision:
 
 
 def effect(number: str = "!4", **changes: object) -> Frame:
-    note = EffectNote("/States/A/OnExit")
+    times = {"begun_at": samples.AT, "ended_at": samples.AT}
+    note = EffectNote("/States/A/OnExit", "Down", "a storm", "w1", **times)
     return samples.frame(number, kind=FrameKind.EFFECT, effect=note, **changes)
 
 

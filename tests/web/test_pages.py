@@ -74,6 +74,10 @@ def test_a_stop_needs_a_name_and_a_reason_and_stands_in_the_trail(
     path = "/executions/order:stopped/stop"
     assert visitor.send(path, who="Ada").status_code == 422
     assert visitor.send(path, reason="no").status_code == 422
+    for act in ("retry", "undo", "effect"):
+        for missing in ({}, {"who": "Ada"}, {"reason": " ", "who": "Ada"}):
+            other = visitor.send(f"/executions/order:stopped/{act}", **missing)
+            assert other.status_code == 422, act
     assert home.client.get("order:stopped")["status"] == "RUNNING"
     assert visitor.send(path, who="Ada", reason="the customer called").status_code == 303
     page = text(visitor.read("/executions/order:stopped"))
