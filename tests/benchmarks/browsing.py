@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from playwright.sync_api import Page
@@ -30,20 +31,14 @@ def browsed(url: str, pages: Mapping[str, str]) -> Figures:
         page = browser.new_page(viewport={"width": DESK, "height": 900})
         figures: dict[str, float] = {}
         for name in ("map", "events"):
-            figures[f"{name}_opens_ms"] = _timed(
-                page, lambda name=name: _go(page, url, pages[name])
-            )  # type: ignore[misc]
-            figures[f"{name}_scrolls_ms"] = _timed(page, lambda: page.evaluate(END))
+            figures[f"{name}_opens_ms"] = _timed(page, partial(page.goto, url + pages[name]))
+            figures[f"{name}_scrolls_ms"] = _timed(page, partial(page.evaluate, END))
         figures["iterations_open_ms"] = _followed(page, url + pages["map"], ".cell >> nth=-1")
         figures["history_opens_ms"] = _followed(page, url + pages["events"], "#timeline-head a")
         history = url + pages["events"] + "/history"
         figures["history_goes_on_ms"] = _followed(page, history, "a[rel=next] >> nth=0")
         page.close()
     return figures
-
-
-def _go(page: Page, url: str, path: str) -> None:
-    page.goto(url + path)
 
 
 def _timed(page: Page, work: Callable[[], object]) -> float:
