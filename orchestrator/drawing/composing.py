@@ -149,13 +149,14 @@ def _loop(transition: Transition) -> Edge:
 
 def _body(machine: Machine, state: State, parent: str | None) -> Scene:
     """Return the scene of a state's box and what is in it, at the origin."""
-    written = face(state)
     inner = [_scope(machine, branch, state.name) for branch in branches_of(state)]
     if not inner:
+        written = face(state)
         rect = Rect(0.0, 0.0, written.width, written.height)
         return Scene(rect.width, rect.height, (Box(state, parent, rect, written),), (), ())
+    needed = max(frame.right for frame in _shelves(inner, 0.0)) + _FRAME_GAP
+    written = face(state, needed)
     frames = _shelves(inner, written.height)
-    needed = max(frame.right for frame in frames) + _FRAME_GAP
     wide = max(written.width, needed)
     frames = [frame.moved((wide - needed) / 2, 0.0) for frame in frames]
     rect = Rect(0.0, 0.0, wide, max(frame.bottom for frame in frames) + _FRAME_GAP)

@@ -76,14 +76,16 @@ class Face:
         return 2 * PADDING + NAME_LINE * len(self.name) + SMALL_LINE * len(self.rows)
 
 
-def face(state: State) -> Face:
-    """Return what is written in a state's box."""
-    most = _MOST_IN_FORK if isinstance(state, Parallel | Map) else _MOST_SMALL
+def face(state: State, inside: float = 0.0) -> Face:
+    """Return what is written in a state's box; `inside` is the width of what stands in it."""
+    room = inside - TEXT_AT - _TEXT_END
+    most = max(room, _MOST_IN_FORK if isinstance(state, Parallel | Map) else _MOST_SMALL)
     rows = [Row(row.kind, fit(shown(row.text), SMALL_SIZE, most)) for row in _rows(state)]
     if len(rows) > _MOST_ROWS:
         rows[_MOST_ROWS - 1 :] = [Row("about", f"and {len(rows) - _MOST_ROWS + 1} more")]
     widest = max(width(row.text, SMALL_SIZE) for row in rows)
-    name = wrap(shown(state.name), NAME_SIZE, max(_MOST_NAME, widest), _MOST_NAME_LINES, bold=True)
+    broad = max(_MOST_NAME, widest, room)
+    name = wrap(shown(state.name), NAME_SIZE, broad, _MOST_NAME_LINES, bold=True)
     return Face(type(state).__name__.lower(), name, tuple(rows))
 
 

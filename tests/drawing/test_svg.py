@@ -289,3 +289,15 @@ def test_what_is_undone_is_told() -> None:
     assert "Fork (Parallel): to Charge, to Undo (on States.ALL, once it is undone)." in (
         tree(svg).findtext(f"{SVG}desc") or ""
     )
+
+
+def test_what_a_fork_is_called_is_written_as_wide_as_what_stands_in_it() -> None:
+    name = "Everything that is made ready before it is sent"
+    for count, lines in ((1, 2), (4, 1)):
+        branches: Json = [
+            {"StartAt": f"{n}", "States": {f"{n}": task(End=True)}} for n in range(count)
+        ]
+        found = draw(of_states({name: {"Type": "Parallel", "Branches": branches, "End": True}}))
+        (box, *_) = found.scene.boxes
+        assert len(box.face.name) == lines
+        assert box.rect.width >= box.face.width
