@@ -90,7 +90,7 @@ def _of_call(machine: Machine, frame: Frame, waits: Waits | None) -> Reason:
     if isinstance(state, Await) and timer.next is None:
         effects = [one.resource.name for one in state.after[timer.place].effects]
         what = f"asks for {_listed(effects)}" if effects else what
-    return _reason(frame, f"{text}; its next timer {what}", timer.at)
+    return _reason(frame, f"{text}; its next timer {what} at", timer.at)
 
 
 def _of_task(frame: Frame, place: Place | None) -> Reason:

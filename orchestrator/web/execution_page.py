@@ -21,7 +21,7 @@ from orchestrator.service import (
 from orchestrator.web.calls import CallForm, call_forms, read_input
 from orchestrator.web.refusal import refusal_of
 from orchestrator.web.request import Answer, Ask, Refused, Sent, Shown
-from orchestrator.web.standing import picture, strips
+from orchestrator.web.standing import failure_of, picture, strips
 from orchestrator.web.state_view import state_view
 from orchestrator.web.timeline import timeline
 
@@ -106,6 +106,7 @@ class ExecutionPage:
             "run": look.execution,
             "now": look.now,
             "course": course,
+            "failure": failure_of(look, course),
             "picture": picture(look, here),
             "strips": strips(look, course),
             "timeline": timeline(look, course),

@@ -35,6 +35,32 @@ def picture(look: Look, here: str) -> Markup | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Failed:
+    """The last state that failed before an execution did; `caught`: a Catcher led on from it."""
+
+    state: str
+    event: int
+    error: str
+    cause: str
+    caught: bool
+
+
+def failure_of(look: Look, course: Course) -> Failed | None:
+    """What led to the failure of an execution; None: it has not failed, or its own end says all."""
+    if look.execution.error is None:
+        return None
+    for visit in reversed(course.visits):
+        last = visit.attempts[-1] if visit.attempts else None
+        error = visit.error or (None if last is None else last.error)
+        failed = visit.outcome in (Outcome.FAILED, Outcome.CAUGHT)
+        if failed and error is not None and visit.kind != "Fail" and visit.total is None:
+            cause = visit.cause or ("" if last is None else last.cause) or ""
+            caught = visit.outcome is Outcome.CAUGHT
+            return Failed(visit.state, visit.event, error, cause, caught)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One iteration of a strip, or several beside each other."""
 

@@ -127,13 +127,14 @@ def _attempt(
 
 
 def _effects(look: Look, scale: _Scale, ends: datetime) -> Iterator[Line]:
-    by_name: dict[tuple[str, str], list[Bar]] = {}
+    by_name: dict[tuple[str, str], list[list[Bar]]] = {}
     for frame in look.effects:
         if frame.task is not None and frame.entered_at is not None:
-            bars = by_name.setdefault((frame.state or "", frame.task.resource), [])
-            bars += _effect(scale, frame, frame.task, ends)
-    for (_, resource), bars in by_name.items():
-        yield Line(resource, 0, "effect", _thinned(bars), len(bars))
+            some = by_name.setdefault((frame.state or "", frame.task.resource), [])
+            some.append(list(_effect(scale, frame, frame.task, ends)))
+    for (_, resource), some in by_name.items():
+        bars = [bar for one in some for bar in one]
+        yield Line(resource, 0, "effect", _thinned(bars), len(some))
 
 
 def _effect(scale: _Scale, frame: Frame, task: Task, until: datetime) -> Iterator[Bar]:

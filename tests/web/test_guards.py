@@ -143,7 +143,7 @@ def test_what_comes_from_outside_is_shown_as_text(home: House, visitor: Visitor)
     address = home.start("texts", order_id=tag)
     home.until(address, "Pending")
     home.parts.service.operations.note(address, tag, tag, tag)
-    for path in (f"/executions/{address}", "/start?machine=order", f"/?machine={tag}"):
+    for path in (f"/executions/{address}", "/start?machine=order", f"/?name={tag}"):
         page = visitor.read(path)
         assert "<img" not in page
         assert "&lt;img src=x onerror=alert(1)&gt;" in page

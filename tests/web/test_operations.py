@@ -52,7 +52,7 @@ def test_a_revision_shows_how_it_differs_from_the_one_before(home: House, visito
     home.client.deploy("grows", json.dumps(one, indent=4).replace("first", "second"))
     home.client.deploy("grows", json.dumps(one).replace("first", "third"))
     page = visitor.read("/machines/grows")
-    changed = re.findall(r'<span class="(added|removed)">(.*?)</span>', page)
+    changed = re.findall(r'<span class="(added|removed)">(.*?)</span>', page, re.DOTALL)
     assert [(kind, text(line)) for kind, line in changed] == [
         ("removed", '- "Comment": "second",'),
         ("added", '+ "Comment": "third",'),

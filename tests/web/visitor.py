@@ -13,7 +13,7 @@ class Visitor:
     """Keeps the console's cookies, as a browser does."""
 
     def __init__(self, url: str) -> None:
-        self.http = httpx.Client(base_url=url, headers={"Accept": "text/html"})
+        self.http = httpx.Client(base_url=url, headers={"Accept": "text/html"}, timeout=30)
 
     def read(self, path: str, status: int = 200) -> str:
         answer = self.http.get(path)

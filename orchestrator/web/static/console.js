@@ -72,6 +72,17 @@ addEventListener("pagehide", hush);
 if (!document.hidden) listen();
 if (body.dataset.every) setInterval(() => { if (!document.hidden) refresh(); }, 1000 * Number(body.dataset.every));
 
+// ---- a graph that is larger than its place begins where the execution stands ----
+
+const graph = document.getElementById("graph");
+const stands = graph?.querySelector("[data-mark=running], [data-mark=waiting], [data-mark=blocked], [data-mark=failed]");
+if (stands) {
+  const outer = graph.getBoundingClientRect();
+  const inner = stands.getBoundingClientRect();
+  graph.scrollLeft += inner.left + inner.width / 2 - outer.left - outer.width / 2;
+  graph.scrollTop += inner.top + inner.height / 2 - outer.top - outer.height / 2;
+}
+
 // ---- forms ----
 
 document.querySelector(".pick select")?.addEventListener("change", (event) => event.target.form.submit());
