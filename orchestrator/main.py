@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Final, Self
 
 import structlog
@@ -299,11 +300,11 @@ def client_environment(host: str, port: int) -> dict[str, str]:
     }
 
 
-def serve(parts: Parts, host: str, port: int, *, test_cases: bool = False) -> None:
-    """Serve the doors and the console until SIGTERM or SIGINT."""
+def serve(parts: Parts, host: str, port: int, *more: str, test_cases: bool = False) -> None:
+    """Serve the doors and the console until SIGTERM or SIGINT; `more` is said besides where."""
     from orchestrator.api.server import serve as listen
 
-    listen(application(parts, host, test_cases=test_cases), host, port)
+    listen(application(parts, host, test_cases=test_cases), host, port, *more)
 
 
 def application(parts: Parts, host: str = "127.0.0.1", *, test_cases: bool = False) -> FastAPI:
@@ -343,7 +344,9 @@ def run_api(settings: Settings, host: str, port: int) -> None:
 def run_dev(wish: Dev, host: str, port: int) -> None:
     """Serve API, console, worker and scheduler in this process until SIGTERM or SIGINT."""
     with embedded(wish.data, wish.handlers, _dev_settings(wish), wish.mock_config) as running:
-        serve(running.parts, host, port, test_cases=wish.mock_config is not None)
+        url = running.parts.settings.database_url
+        commands = f"the commands: export ORCHESTRATOR_DATABASE_URL={quote(url)}"
+        serve(running.parts, host, port, commands, test_cases=wish.mock_config is not None)
 
 
 def _dev_settings(wish: Dev) -> Settings:

@@ -22,9 +22,10 @@ def check_content(request: Request, *, required: bool) -> None:
         return
     kind = given.partition(";")[0].strip().lower()
     if not is_json(kind):
+        told = f"it is {kind[:80]!r}" if kind else "there is none"
         raise ApiError(
             "UnsupportedMediaTypeException",
-            f"The content type must be a JSON type such as application/json, not {kind[:80]!r}",
+            f"The Content-Type must be a JSON type such as application/json; {told}",
             UNSUPPORTED,
         )
 

@@ -18,8 +18,8 @@ STOP_SECONDS = 5
 """How long requests that wait are left alone when the server ends."""
 
 
-def serve(app: FastAPI, host: str, port: int) -> None:
-    """Serve until SIGTERM or SIGINT; raises CannotListen."""
+def serve(app: FastAPI, host: str, port: int, *more: str) -> None:
+    """Serve until SIGTERM or SIGINT; `more` is said besides where; raises CannotListen."""
     listening = _listen(host, port)
     config = uvicorn.Config(
         app,
@@ -36,6 +36,7 @@ def serve(app: FastAPI, host: str, port: int) -> None:
         f"serving AWS's protocol at {here}",
         f"the console: {here}/",
         f"the native API: {here}/v1",
+        *more,
         sep="\n",
         file=sys.stderr,
         flush=True,

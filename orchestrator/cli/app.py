@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
+from typer.core import TyperArgument
 
 from orchestrator.cli import calls, graph, operations, serve
 from orchestrator.cli.errors import EXIT_FAILED, EXIT_WRONG_USE, answered, wrong_use
@@ -17,6 +18,13 @@ from orchestrator.cli.options import Address, BrokerUrl, DatabaseUrl, Json, faca
 
 if TYPE_CHECKING:
     from orchestrator.asl.diagnostics import Finding
+
+
+def _unsaid(_argument: TyperArgument, ctx: object) -> None:
+    """Say nothing of an argument's type: its name tells, and "<str>" is Python's word."""
+
+
+TyperArgument.display_type_rich = _unsaid  # type: ignore[assignment, method-assign]
 
 app = typer.Typer(
     name="orchestrator",
@@ -33,25 +41,33 @@ app.add_typer(operations.commands)
 app.add_typer(calls.commands)
 app.add_typer(graph.commands)
 
-Input = Annotated[str, typer.Option("--input", help="JSON text, @FILE, or @- for standard input.")]
+Input = Annotated[
+    str, typer.Option("--input", help="JSON text, @FILE, or @- for standard input.", metavar="JSON")
+]
 
 
 @app.command()
 def run(
-    file: Annotated[Path, typer.Argument(help="A definition, *.asl.json.")],
+    file: Annotated[Path, typer.Argument(help="A definition, *.asl.json.", metavar="FILE")],
     input: Input = "{}",
     handlers: Annotated[
         Optional[list[str]],
-        typer.Option("--handlers", help="Modules whose handlers to serve. Default: workers."),
+        typer.Option(
+            "--handlers",
+            help="Modules whose handlers to serve. Default: workers.",
+            metavar="MODULE",
+        ),
     ] = None,
     name: Annotated[
         Optional[str],
         typer.Option(
-            "--name", help="The execution's name: again with it goes on where it stopped."
+            "--name",
+            help="The execution's name: again with it goes on where it stopped.",
+            metavar="NAME",
         ),
     ] = None,
     data: Annotated[
-        Path, typer.Option("--data", help="The folder that keeps what was done.")
+        Path, typer.Option("--data", help="The folder that keeps what was done.", metavar="FOLDER")
     ] = Path(".orchestrator"),
     json: Json = False,
 ) -> None:
@@ -67,7 +83,7 @@ def run(
 
 @app.command()
 def validate(
-    files: Annotated[list[Path], typer.Argument(help="Definitions, *.asl.json.")],
+    files: Annotated[list[Path], typer.Argument(help="Definitions, *.asl.json.", metavar="FILE")],
     portable: Annotated[
         bool, typer.Option("--portable", help="List every use of what only this engine knows.")
     ] = False,
@@ -89,9 +105,10 @@ def validate(
 
 @app.command()
 def deploy(
-    files: Annotated[list[Path], typer.Argument(help="Definitions, *.asl.json.")],
+    files: Annotated[list[Path], typer.Argument(help="Definitions, *.asl.json.", metavar="FILE")],
     name: Annotated[
-        Optional[str], typer.Option("--name", help="The machine's name. Default: the file's.")
+        Optional[str],
+        typer.Option("--name", help="The machine's name. Default: the file's.", metavar="NAME"),
     ] = None,
     database_url: DatabaseUrl = None,
     json: Json = False,
@@ -115,10 +132,11 @@ def deploy(
 
 @app.command()
 def start(
-    machine: Annotated[str, typer.Argument(help="The machine's name.")],
+    machine: Annotated[str, typer.Argument(help="The machine's name.", metavar="MACHINE")],
     input: Input = "{}",
     name: Annotated[
-        Optional[str], typer.Option("--name", help="Unique in its machine. Default: a UUID.")
+        Optional[str],
+        typer.Option("--name", help="Unique in its machine. Default: a UUID.", metavar="NAME"),
     ] = None,
     database_url: DatabaseUrl = None,
     broker_url: BrokerUrl = None,
@@ -134,13 +152,15 @@ def start(
 @app.command("list")
 def list_(
     machine: Annotated[
-        Optional[str], typer.Option("--machine", help="Only this machine's.")
+        Optional[str], typer.Option("--machine", help="Only this machine's.", metavar="NAME")
     ] = None,
     status: Annotated[
         Optional[str],
-        typer.Option("--status", help="RUNNING, SUCCEEDED, FAILED, TIMED_OUT or ABORTED."),
+        typer.Option(
+            "--status", help="RUNNING, SUCCEEDED, FAILED, TIMED_OUT or ABORTED.", metavar="STATUS"
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 100,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, metavar="COUNT")] = 100,
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
@@ -176,8 +196,8 @@ def history(address: Address, database_url: DatabaseUrl = None, json: Json = Fal
 @app.command()
 def stop(
     address: Address,
-    error: Annotated[Optional[str], typer.Option("--error")] = None,
-    cause: Annotated[Optional[str], typer.Option("--cause")] = None,
+    error: Annotated[Optional[str], typer.Option("--error", metavar="NAME")] = None,
+    cause: Annotated[Optional[str], typer.Option("--cause", metavar="TEXT")] = None,
     abort: Annotated[
         bool, typer.Option("--abort", help="End it now: nothing more is undone.")
     ] = False,
@@ -217,8 +237,12 @@ def upgrade(database_url: DatabaseUrl = None, json: Json = False) -> None:
 
 @app.command()
 def simulate(
-    seed: Annotated[int, typer.Option("--seed", help="The first seed.", min=0)] = 1,
-    seeds: Annotated[int, typer.Option("--seeds", help="How many seeds.", min=1)] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", help="The first seed.", min=0, metavar="NUMBER")
+    ] = 1,
+    seeds: Annotated[
+        int, typer.Option("--seeds", help="How many seeds.", min=1, metavar="COUNT")
+    ] = 1,
     log: Annotated[bool, typer.Option("--log", help="Say everything that happens.")] = False,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="End with the first seed that fails.")

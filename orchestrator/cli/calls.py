@@ -21,18 +21,25 @@ commands = typer.Typer()
 @commands.command()
 def call(
     address: Address,
-    name: Annotated[str, typer.Argument(help="The call's name, as the machine knows it.")],
+    name: Annotated[
+        str, typer.Argument(help="The call's name, as the machine knows it.", metavar="CALL")
+    ],
     input: Annotated[
-        str, typer.Option("--input", help="JSON text, @FILE, or @- for standard input.")
+        str,
+        typer.Option("--input", help="JSON text, @FILE, or @- for standard input.", metavar="JSON"),
     ] = "{}",
     call_id: Annotated[
-        Optional[str], typer.Option("--id", help="The same id again is the same call.")
+        Optional[str],
+        typer.Option("--id", help="The same id again is the same call.", metavar="ID"),
     ] = None,
     wait: Annotated[
-        float, typer.Option("--wait", min=0, max=60, help="Seconds to wait for a verdict.")
+        float,
+        typer.Option(
+            "--wait", min=0, max=60, help="Seconds to wait for a verdict.", metavar="SECONDS"
+        ),
     ] = 0.0,
     at: Annotated[
-        Optional[str], typer.Option("--at", help="The frame of a Map's iteration.")
+        Optional[str], typer.Option("--at", help="The frame of a Map's iteration.", metavar="FRAME")
     ] = None,
     database_url: DatabaseUrl = None,
     broker_url: BrokerUrl = None,
@@ -88,7 +95,8 @@ def effects(
 
 @commands.command()
 def table(
-    file: Annotated[Path, typer.Argument(help="A definition, *.asl.json.")], json: Json = False
+    file: Annotated[Path, typer.Argument(help="A definition, *.asl.json.", metavar="FILE")],
+    json: Json = False,
 ) -> None:
     """Print what each state of a machine answers to each call."""
     from orchestrator.cli import printing_calls
@@ -99,7 +107,8 @@ def table(
 
 @commands.command()
 def saga(
-    file: Annotated[Path, typer.Argument(help="A definition, *.asl.json.")], json: Json = False
+    file: Annotated[Path, typer.Argument(help="A definition, *.asl.json.", metavar="FILE")],
+    json: Json = False,
 ) -> None:
     """Print what is undone when a state of a machine fails, in which order."""
     from orchestrator.cli import printing_undoing

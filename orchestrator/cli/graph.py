@@ -19,10 +19,12 @@ commands = typer.Typer()
 
 @commands.command()
 def graph(
-    file: Annotated[Path, typer.Argument(help="A definition, *.asl.json.")],
+    file: Annotated[Path, typer.Argument(help="A definition, *.asl.json.", metavar="FILE")],
     output: Annotated[
         Optional[Path],
-        typer.Option("--output", "-o", help="The file to write. Default: standard output."),
+        typer.Option(
+            "--output", "-o", help="The file to write. Default: standard output.", metavar="FILE"
+        ),
     ] = None,
     execution: Annotated[
         Optional[str],

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-Reason: TypeAlias = Annotated[str, typer.Option("--reason", help="Why; it is noted in the trail.")]
+Reason: TypeAlias = Annotated[
+    str, typer.Option("--reason", help="Why; it is noted in the trail.", metavar="TEXT")
+]
 Compensation: TypeAlias = Annotated[
     Optional[str],
     typer.Option("--compensation", help="Only this one: FRAME~EVENT.", metavar="ID"),
@@ -70,7 +72,9 @@ def skip(
 
 @commands.command()
 def verify(
-    addresses: Annotated[list[str], typer.Argument(help="MACHINE:NAME, or ARNs.")],
+    addresses: Annotated[
+        list[str], typer.Argument(help="MACHINE:NAME, or ARNs.", metavar="ADDRESS")
+    ],
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:

@@ -22,7 +22,9 @@ BrokerUrl = Annotated[
     Optional[str],
     typer.Option("--broker-url", help="Instead of ORCHESTRATOR_BROKER_URL.", metavar="URL"),
 ]
-Address = Annotated[str, typer.Argument(help="MACHINE:NAME, or the execution's ARN.")]
+Address = Annotated[
+    str, typer.Argument(help="MACHINE:NAME, or the execution's ARN.", metavar="ADDRESS")
+]
 
 
 @contextmanager

@@ -14,8 +14,10 @@ app = typer.Typer()
 
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
-Host = Annotated[str, typer.Option("--host", help="Where to listen.")]
-Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")]
+Host = Annotated[str, typer.Option("--host", help="Where to listen.", metavar="HOST")]
+Port = Annotated[
+    int, typer.Option("--port", min=0, max=65535, help="0: any that is free.", metavar="PORT")
+]
 Open = Annotated[
     bool,
     typer.Option(
@@ -46,22 +48,30 @@ def dev(
     port: Port = DEFAULT_PORT,
     host: Host = LOOPBACK[0],
     without_authentication: Open = False,
-    data: Annotated[Path, typer.Option("--data", help="The folder that keeps everything.")] = Path(
-        ".orchestrator"
-    ),
+    data: Annotated[
+        Path, typer.Option("--data", help="The folder that keeps everything.", metavar="FOLDER")
+    ] = Path(".orchestrator"),
     handlers: Annotated[
         Optional[list[str]],
-        typer.Option("--handlers", help="Modules whose handlers to serve. Default: workers."),
+        typer.Option(
+            "--handlers",
+            help="Modules whose handlers to serve. Default: workers.",
+            metavar="MODULE",
+        ),
     ] = None,
     mock_config: Annotated[
         Optional[Path],
         typer.Option(
             "--mock-config",
             help="A MockConfigFile.json: start executions as STATE_MACHINE_ARN#TEST_CASE.",
+            metavar="FILE",
         ),
     ] = None,
     limits: Annotated[
-        str, typer.Option("--limits", help="strict-aws, or default: without AWS's quotas.")
+        str,
+        typer.Option(
+            "--limits", help="strict-aws, or default: without AWS's quotas.", metavar="NAME"
+        ),
     ] = "strict-aws",
 ) -> None:
     """Serve everything in one process: API, worker and scheduler, on SQLite."""

@@ -40,6 +40,8 @@ def developing(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
             wire, console, native = (process.stderr.readline().strip() for _ in range(3))
             url = wire.removeprefix("serving AWS's protocol at ")
             assert (console, native) == (f"the console: {url}/", f"the native API: {url}/v1")
+            here = "the commands: export ORCHESTRATOR_DATABASE_URL=sqlite:///.orchestrator/"
+            assert process.stderr.readline() == f"{here}orchestrator.db\n"
             yield process, url
         finally:
             process.kill()

@@ -7,10 +7,12 @@ import re
 import shlex
 from pathlib import Path
 
+import httpx
 import pytest
 
 from orchestrator.asl.definition import parse
 from orchestrator.cli import main as command
+from orchestrator.client import DEFAULT_URL
 from orchestrator.execution.frame import FrameKind, FrameStatus
 from tests.calls.house import eventually, house
 from tests.conftest import ROOT
@@ -42,17 +44,35 @@ def test_the_commands_of_the_page_do_what_it_says(
     monkeypatch.chdir(ROOT)
     url = f"sqlite:///{tmp_path / 'orchestrator.db'}"
     monkeypatch.setenv("ORCHESTRATOR_DATABASE_URL", url)
-    (block,) = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    typed, refused, curl = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    database, *commands = typed.splitlines()
+    assert database == "export ORCHESTRATOR_DATABASE_URL=sqlite:///.orchestrator/orchestrator.db"
     codes, said = [], ""
-    with house(tmp_path):
-        for line in block.splitlines():
+    with house(tmp_path) as home:
+        for line in (*commands, refused.partition(" || ")[0]):
             with pytest.raises(SystemExit) as ended:
                 command(shlex.split(line)[1:])
             codes.append(ended.value.code)
             said = capsys.readouterr().out
             if "parcel-1" in line:
                 assert said == "ship accepted: Paid → Shipped (id parcel-1)\n"
-    assert codes == [0, 0, 0, 1, 0, 0, 0, 0, 0]
+        assert curled(curl, home.url) == (409, "already paid")
+    assert codes == [0, 0, 0, 1, 0, 0, 0, 0, 0, 1]
+
+
+def curled(typed: str, url: str) -> tuple[int, str]:
+    """What a command of curl is answered: its status, and the reason."""
+    program, *options = shlex.split(typed.replace("\\\n", " "))
+    assert program == "curl"
+    headers = [options[n + 1] for n, option in enumerate(options) if option == "-H"]
+    (target,) = [option for option in options if option.startswith(DEFAULT_URL)]
+    answer = httpx.post(
+        target.replace(DEFAULT_URL, url),
+        content=options[options.index("-d") + 1],
+        headers=dict(header.split(": ") for header in headers),
+        timeout=30,
+    )
+    return answer.status_code, answer.json()["reason"]
 
 
 def test_a_failed_effect_and_a_call_kept_for_long_ask_for_attention(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from orchestrator.cli.app import app
 from tests.cli.conftest import ASKS, AWAITS, FAILS, PASSES, WAITS, Call, definition
 
 File = Callable[[str, str], Path]
@@ -209,6 +212,13 @@ def test_a_database_without_tables_is_a_sentence(call: Call, empty_database_url:
     answer = call("list", "--database-url", empty_database_url)
     assert answer.code == 1
     assert "run `orchestrator db upgrade`" in answer.err
+
+
+def test_help_names_what_is_to_be_given_and_no_type_of_python(call: Call) -> None:
+    for name in get_command(app).commands:  # type: ignore[attr-defined]
+        shown = call(name, "--help").out
+        assert not re.search(r"[ {]<|<(str|int|float|path|list)\b", shown), shown
+    assert "{ADDRESS} {CALL}" in call("call", "--help").out
 
 
 def test_the_command_shows_its_commands(call: Call) -> None:
