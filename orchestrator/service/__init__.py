@@ -57,6 +57,7 @@ from orchestrator.service.operations import (
     Operations,
     Retried,
 )
+from orchestrator.service.undoing_words import NOTHING_UNDONE, told
 from orchestrator.service.views import Look, Page, Views, Wanted
 from orchestrator.store import StoreUnavailable, WorkerRow
 from orchestrator.store import Waiting as WaitingRow
@@ -68,6 +69,7 @@ Unreachable = StoreUnavailable
 __all__ = [
     "EXPRESS",
     "LONGEST_WAIT_SECONDS",
+    "NOTHING_UNDONE",
     "STANDARD",
     "STYLE",
     "ActivityDoesNotExist",
@@ -131,5 +133,6 @@ __all__ = [
     "marks",
     "order_of_undoing",
     "read_input",
+    "told",
     "topic_of_call",
 ]

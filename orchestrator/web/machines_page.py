@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -18,13 +17,14 @@ from orchestrator.asl.diagnostics import refused
 from orchestrator.asl.document import DocumentError
 from orchestrator.asl.machine import Machine
 from orchestrator.asl.names import InvalidName
-from orchestrator.asl.undoing import Beside, Doubt, Failure, More, Rounds, Steps, Undo
 from orchestrator.service import (
+    NOTHING_UNDONE,
     InvalidDefinition,
     MachineIsDeleting,
     Orchestrator,
     draw,
     order_of_undoing,
+    told,
 )
 from orchestrator.web.refusal import refusal_of
 from orchestrator.web.request import Answer, Ask, Sent, Shown
@@ -51,7 +51,7 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class UndoLine:
-    """A step of undoing as a line."""
+    """A line of what is told of undoing; `depth`: how far it is indented."""
 
     depth: int
     text: str
@@ -187,42 +187,15 @@ def _lines(text: str) -> list[str]:
 # -- the order of undoing ------------------------------------------------------------------------
 
 
-def _undoing(machine: Machine) -> list[tuple[str, str, list[UndoLine]]]:
-    """What is undone when a state fails: the state, what follows, and the steps."""
-    found = []
-    for failure in order_of_undoing(machine):
-        for outcome in failure.outcomes:
-            lines = list(_steps(outcome.steps, 0))
-            if lines:
-                errors = ", ".join(outcome.errors)
-                follows = {
-                    "end": "then it ends",
-                    "next": f"then {outcome.next}" + (f" ({errors})" if errors else ""),
-                    "retry": "then it is tried again",
-                }[outcome.then.value]
-                found.append((_verb(failure), follows, lines))
-    return found
+def _undoing(machine: Machine) -> list[list[UndoLine]]:
+    """What is undone at each failure at which something is, a heading and lines below it."""
+    return [
+        [_undo_line(line) for line in lines]
+        for lines in told(order_of_undoing(machine))
+        if not all(line.endswith(NOTHING_UNDONE) for line in lines[1:])
+    ]
 
 
-def _verb(failure: Failure) -> str:
-    words = {"Wait": "is stopped", "Await": "is stopped", "Compensate": "undoes"}
-    return f"{failure.state} {words.get(failure.kind, 'fails')}"
-
-
-def _steps(steps: Steps, depth: int) -> Iterator[UndoLine]:
-    for step in steps:
-        match step:
-            case Undo(state, resource, doubt):
-                doubted = "" if doubt is Doubt.NONE else " (if it was done)"
-                yield UndoLine(depth, f"{state}: {resource or 'its execution'}{doubted}")
-            case Beside(state, threads, _, _):
-                yield UndoLine(depth, f"{state}, side by side")
-                for thread in threads:
-                    if thread.label:
-                        yield UndoLine(depth + 1, thread.label)
-                    yield from _steps(thread.steps, depth + 1 + bool(thread.label))
-            case Rounds(_, inner):
-                yield UndoLine(depth, "as often as they were done")
-                yield from _steps(inner, depth + 1)
-            case More(count):
-                yield UndoLine(depth, f"and {count} more")
+def _undo_line(line: str) -> UndoLine:
+    text = line.lstrip(" ")
+    return UndoLine((len(line) - len(text)) // 2, text)

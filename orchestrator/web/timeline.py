@@ -168,5 +168,7 @@ def _thinned(bars: list[Bar]) -> tuple[Bar, ...]:
         return tuple(bars)
     seen: dict[tuple[int, str], Bar] = {}
     for bar in bars:
-        seen.setdefault((int(bar.x / LEAST), bar.kind), bar)
+        place = (int(bar.x / LEAST), bar.kind)
+        if place not in seen or seen[place].width < bar.width:
+            seen[place] = bar
     return tuple(seen.values())[: 2 * MOST_BARS]

@@ -75,7 +75,7 @@ if (body.dataset.every) setInterval(() => { if (!document.hidden) refresh(); }, 
 // ---- a graph that is larger than its place begins where the execution stands ----
 
 const graph = document.getElementById("graph");
-const stands = graph?.querySelector("[data-mark=running], [data-mark=waiting], [data-mark=blocked], [data-mark=failed]");
+const stands = graph?.querySelector("[data-mark=running], [data-mark=waiting], [data-mark=blocked]");
 if (stands) {
   const outer = graph.getBoundingClientRect();
   const inner = stands.getBoundingClientRect();
