@@ -14,7 +14,9 @@ def test_the_application_of_the_page_serves_its_handler_and_its_task(
     shell: Shell, empty_postgres_url: str, redis_url: str
 ) -> None:
     for name in ("shop.py", "shop.asl.json"):
-        (text,) = re.findall(rf"\*{re.escape(name)}\*:\n\n```\w+\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+        (text,) = re.findall(
+            rf"\*{re.escape(name)}\*:\n\n```\w+\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL
+        )
         (shell.folder / name).write_text(text)
     (block,) = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     shell.given = {
