@@ -166,8 +166,10 @@ class Course:
                 _happens(visit, event)
 
     def _undo(self, event: HistoryEvent) -> None:
-        """Note what undoes a visit: the last one to the state that the event names."""
-        visit = self.last(str(event.details.get("name", "")))
+        """Note what undoes a visit: the event names its first event, and its state."""
+        undoes = event.details.get("undoes")
+        found = self._of.get(undoes) if isinstance(undoes, int) else None
+        visit = found or self.last(str(event.details.get("name", "")))
         if visit is not None:
             what = event.type.removeprefix("Compensation")
             if what == "Skipped" and visit.undone:

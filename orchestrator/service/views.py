@@ -180,6 +180,8 @@ class Views:
         machine, _, name = address.partition(":")
         if wanted.machine not in (None, machine) or not name.startswith(wanted.name):
             return False
+        if not (wanted.status or wanted.state or wanted.since or wanted.until):
+            return True
         found = self._store.lists.named([machine], name, 1)
         return bool(found) and found[0].execution.name == name and _agrees(found[0], wanted)
 

@@ -107,6 +107,7 @@ class ExecutionPage:
             "now": look.now,
             "course": course,
             "failure": failure_of(look, course),
+            "undone": {one.event: one.undone[-1] for one in course.visits if one.undone},
             "picture": picture(look, here),
             "strips": strips(look, course),
             "timeline": timeline(look, course),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -94,6 +95,19 @@ def test_a_list_that_is_open_shows_what_is_started(seen: Seen, home: House) -> N
     page.wait_for_timeout(700)
     home.start("appears")
     page.get_by_role("link", name="appears").wait_for()
+
+
+def test_the_input_of_an_earlier_execution_is_used_again(seen: Seen, home: House) -> None:
+    home.start("earlier", order_id="earlier", total=1)
+    home.start("later", order_id="later", total=2)
+    page = seen.go("/start?machine=order")
+    given = page.get_by_role("textbox", name="Input")
+    expect(given).to_have_value('{\n  "order_id": "later",\n  "total": 2\n}')
+    page.get_by_text("earlier: ").click()
+    page.get_by_role("button", name="Use this input").click()
+    expect(given).to_have_value(re.compile('"order_id": "earlier"'))
+    given.fill("{")
+    expect(page.locator("#input-said")).to_contain_text("No JSON yet")
 
 
 def test_a_page_that_can_hear_no_news_asks_again_by_itself(seen: Seen, home: House) -> None:

@@ -64,6 +64,42 @@ def test_every_visit_knows_where_it_belongs_and_what_became_of_it(home: House) -
     assert page.skipped == 0
 
 
+AGAIN = {
+    "QueryLanguage": "JSONata",
+    "StartAt": "Reserve",
+    "States": {
+        "Reserve": {
+            "Type": "Task",
+            "Resource": "celery:inventory.reserve",
+            "Arguments": {"order": {"order_id": "a"}, "item": {"sku": "CUP", "quantity": 1}},
+            "Compensate": {
+                "Resource": "celery:inventory.release",
+                "Arguments": {"order": {"order_id": "a"}, "item": {"sku": "CUP", "quantity": 1}},
+            },
+            "Assign": {"n": "{% ($exists($n) ? $n : 0) + 1 %}"},
+            "Next": "Twice",
+        },
+        "Twice": {
+            "Type": "Choice",
+            "Choices": [{"Condition": "{% $n < 2 %}", "Next": "Reserve"}],
+            "Default": "Fails",
+        },
+        "Fails": {"Type": "Fail", "Error": "Enough"},
+    },
+}
+
+
+def test_what_was_done_twice_is_undone_at_each_of_its_visits(home: House) -> None:
+    home.client.deploy("again", json.dumps(AGAIN))
+    address = home.client.start("again", "one", {})
+    eventually(lambda: home.client.get(address)["status"] == "FAILED")
+    visits = Course().read(home.parts.service.whole_history(address)).of("Reserve")
+    assert [[one.outcome for one in visit.undone] for visit in visits] == [[Outcome.DONE]] * 2
+    earlier, later = (visit.undone[0] for visit in visits)
+    assert earlier.wanted_at >= later.wanted_at  # newest first
+    assert earlier.worker is not None
+
+
 def _events(*types: str) -> list[HistoryEvent]:
     at = datetime(2026, 1, 31, tzinfo=UTC)
     return [HistoryEvent(n, n - 1, at, name, {}) for n, name in enumerate(types, 1)]
