@@ -103,7 +103,17 @@ def _lines(segment: Segment) -> tuple[list[EventLine], int, list[EventLine]]:
     )
 
 
-_SAID: Final = ("error", "cause", "call", "next", "resource", "output", "input", "parameters")
+_SAID: Final = (
+    "error",
+    "cause",
+    "call",
+    "next",
+    "resource",
+    "workerName",
+    "output",
+    "input",
+    "parameters",
+)
 
 
 def _line(event: HistoryEvent) -> EventLine:

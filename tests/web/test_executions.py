@@ -266,3 +266,47 @@ def test_a_history_folds_loops_and_a_state_shows_what_it_did_to_variables(
         "new",
         "changed",
     )
+
+
+def test_what_keeps_undoing_up_is_retried_or_left_with_a_reason(
+    home: House, visitor: Visitor
+) -> None:
+    machine = slow("celery:inventory.reserve", Next="Fails")
+    state = machine["States"]["Does"]
+    del state["End"]
+    state["Output"] = "{% $states.input %}"
+    state["Compensate"] = {
+        "Resource": "celery:inventory.release",
+        "Arguments": state["Arguments"],
+        "Retry": [{"ErrorEquals": ["States.ALL"], "MaxAttempts": 0}],
+    }
+    machine["States"]["Fails"] = {"Type": "Fail", "Error": "Enough"}
+    home.client.deploy("blocked", json.dumps(machine))
+    trouble = {"inventory.release": {"fail": 9, "error": "Closed"}}
+    pages = []
+    for name in ("retried", "left"):
+        given = {"order_id": name, "simulate": trouble}
+        here = f"/executions/{home.client.start('blocked', name, given)}"
+        eventually(lambda here=here: "Retry or skip" in visitor.read(here))  # type: ignore[misc]
+        pages.append(here)
+    retried, left = pages
+    assert "Does has done cannot be undone (Closed)" in text(visitor.read(retried))
+    (number,) = re.findall(r'name="compensation" value="([^"]+)"', visitor.read(retried))
+    fields = {"compensation": number, "act": "retry"}
+    assert visitor.send(f"{retried}/undo", **fields, who="Ada").status_code == 422
+    done = visitor.send(f"{retried}/undo", **fields, who="Ada", reason="it is open again")
+    assert done.status_code == 303
+    assert "Ada retry" in text(visitor.read(retried))
+    history = home.parts.service.whole_history
+    failed = "CompensationFailed"  # and once more, for an operator's retry begins anew
+    eventually(lambda: [one.type for one in history("blocked:retried")].count(failed) == 2)
+    eventually(lambda: "Retry or skip" in visitor.read(retried))
+    skipped = {"compensation": number, "act": "skip", "who": "Ada", "reason": "closed for good"}
+    assert visitor.send(f"{retried}/undo", **skipped).status_code == 303
+    assert home.client.get("blocked:retried")["status"] == "FAILED"
+    assert "closed for good" in text(visitor.read(retried))
+    stop = {"who": "Ada", "reason": "the shop is gone", "abort": "1"}
+    assert visitor.send(f"{left}/stop", **stop).status_code == 303
+    assert home.client.get("blocked:left")["status"] == "FAILED"
+    page = text(visitor.read(left))
+    assert "Ada stop without undoing: the shop is gone" in page
