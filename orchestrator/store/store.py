@@ -238,7 +238,7 @@ class Store:
         return undecided.retry(self._ready(), execution_id, who, reason)
 
     def note(self, execution_id: int | None, who: str, what: str, reason: str) -> None:
-        """Note an operator's act in the trail, before it is carried out."""
+        """Note an operator's act in the trail."""
         undecided.add_to_trail(self._ready(), execution_id, who, what, reason)
 
     # -- workers ---------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from orchestrator.asl import document
 from orchestrator.asl.document import DocumentError, Json
 from orchestrator.execution.call import Call
+from orchestrator.execution.frame import Phase
 from orchestrator.service import (
     CallIdTaken,
     Course,
@@ -42,29 +43,34 @@ class ExecutionPage:
         return self._page(ask)
 
     def call(self, ask: Ask) -> Answer:
-        """Make a call, and come back to see what became of it."""
+        """Make a call, and come back to see what became of it.
+
+        Who makes it is noted, if that is said, once it is on record: accepted, kept or refused.
+        """
         address, name = ask.path["address"], ask.field("call")
         who, reason = ask.field("who").strip(), ask.field("reason").strip()
         number = ask.field("id") or str(uuid.uuid4())
         try:
             text = read_input(self._form_of(address, name), ask.form)
-            if who or reason:
-                self._service.operations.note(address, who or "console", f"call {name}", reason)
             self._service.call_execution(
                 address, name, text, number, WAIT_SECONDS, ask.field("at") or None
             )
         except _MISTAKES as mistake:
             return self._page(ask, mistake, name)
+        if who or reason:
+            self._service.operations.note(address, who or "console", f"call {name}", reason)
         return Sent(f"{_page(address)}?said={quote(number, safe='')}#calls", who or None)
 
     def stop(self, ask: Ask) -> Answer:
-        """End an execution; who wants that and why is noted."""
+        """End an execution; who wants that and why is noted, if that changed anything."""
         address = ask.path["address"]
         who, reason = named(ask)
         abandons = bool(ask.field("abort"))
         what = "stop without undoing" if abandons else "stop"
-        self._service.operations.note(address, who, what, reason)
+        before = self._service.find_execution(address)
         self._service.stop_execution(address, cause=f"{who}: {reason}", abort=abandons)
+        if before.phase is Phase.OPEN or (abandons and before.phase is Phase.UNDOING):
+            self._service.operations.note(address, who, what, reason)
         return Sent(_page(address), who)
 
     def retry(self, ask: Ask) -> Answer:
@@ -78,8 +84,8 @@ class ExecutionPage:
         """Run an effect again that failed for good; who wants that and why is noted."""
         address, effect = ask.path["address"], ask.field("effect")
         who, reason = named(ask)
-        self._service.operations.note(address, who, f"run the effect {effect} again", reason)
         self._service.run_effect_again(address, effect)
+        self._service.operations.note(address, who, f"run the effect {effect} again", reason)
         return Sent(f"{_page(address)}#effects", who)
 
     def undo(self, ask: Ask) -> Answer:

@@ -24,6 +24,7 @@ from tests.benchmarks.report import Figures
 from tests.benchmarks.stage import Stage
 from tests.calls.house import serving
 from tests.servers import create_database, drop_database, libpq_url
+from tests.web.maps import over_items
 
 EXECUTIONS: Final = 1_000_000
 ITEMS: Final = 10_000
@@ -36,22 +37,7 @@ FORK: Final = 3
 WAITS: Final = json.dumps(
     {"StartAt": "W", "States": {"W": {"Type": "Wait", "Seconds": 86_400, "End": True}}}
 )
-EACH: Final = json.dumps(
-    {
-        "StartAt": "Each",
-        "States": {
-            "Each": {
-                "Type": "Map",
-                "ItemsPath": "$.items",
-                "End": True,
-                "ItemProcessor": {
-                    "StartAt": "Rests",
-                    "States": {"Rests": {"Type": "Wait", "Seconds": 86_400, "End": True}},
-                },
-            }
-        },
-    }
-)
+EACH: Final = json.dumps(over_items({"Rests": {"Type": "Wait", "Seconds": 86_400, "End": True}}))
 LISTS: Final = {
     "list": "/",
     "list_of_machine": "/?machine=waits",

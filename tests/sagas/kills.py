@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from orchestrator import crashpoint, main
 from orchestrator.store import migrate
-from tests.calls.machines import deployment
+from tests.calls.machines import at_once, deployment
 from tests.sagas.trade import chain, step
 from tests.servers import PostgresServer, create_database
 from workers.ledger import kept_at
@@ -198,21 +198,7 @@ def rage(toll: Toll, seed: int, urls: Sequence[str], folder: Path) -> None:
             url = left.pop() if left and toll.sagas % 2 else f"sqlite:///{file}"
             migrate(url)  # here: one after the other, as Alembic wants it within a process
             sagas.append(Saga(url, f"s{toll.sagas}", random.Random(draw.random()), toll))
-        errors: list[BaseException] = []
-
-        def run(saga: Saga, errors: list[BaseException] = errors) -> None:
-            try:
-                saga.run()
-            except BaseException as error:  # noqa: BLE001  # it is raised below
-                errors.append(error)
-
-        threads = [threading.Thread(target=run, args=(saga,)) for saga in sagas]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if errors:
-            raise errors[0]
+        at_once([saga.run for saga in sagas])
 
 
 def live(url: str, address: str, crash_at: str) -> None:

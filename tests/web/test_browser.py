@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.calls.house import House
 from tests.web.browser import DESK, PATIENCE_MS, PHONE, Scheme, Seen, looking
+from tests.web.maps import over_items
 from tests.web.payloads import PAYLOADS
 from tests.web.visitor import Visitor
 
@@ -179,23 +180,12 @@ def _tab_to(page: Page, selector: str) -> None:
     pytest.fail(f"no key leads to {selector}")
 
 
-MAP: dict[str, Any] = {
-    "StartAt": "Each",
-    "States": {
-        "Each": {
-            "Type": "Map",
-            "ItemsPath": "$.items",
-            "End": True,
-            "ItemProcessor": {
-                "StartAt": "Is",
-                "States": {
-                    "Is": {"Type": "Pass", "Assign": {"seen.$": "$"}, "Next": "Rests"},
-                    "Rests": {"Type": "Wait", "Seconds": 600, "End": True},
-                },
-            },
-        }
-    },
-}
+MAP = over_items(
+    {
+        "Is": {"Type": "Pass", "Assign": {"seen.$": "$"}, "Next": "Rests"},
+        "Rests": {"Type": "Wait", "Seconds": 600, "End": True},
+    }
+)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(DESK, "light"), (PHONE, "dark")])

@@ -85,6 +85,21 @@ def test_a_stop_needs_a_name_and_a_reason_and_stands_in_the_trail(
     assert "Ada stop: the customer called" in page
 
 
+def test_an_act_that_was_not_carried_out_is_not_in_the_trail(home: House, visitor: Visitor) -> None:
+    home.start("over")
+    home.until("order:over", "Pending")
+    path = "/executions/order:over"
+    noted = {"who": "Ada", "reason": "for good"}
+    assert visitor.send(f"{path}/effect", effect="!9", **noted).status_code == 409
+    assert visitor.send(f"{path}/call", call="sing", **noted).status_code == 400
+    assert visitor.send(f"{path}/call", call="pay", json="{", **noted).status_code == 400
+    assert home.parts.service.operations.trail("order:over") == []
+    assert "accepted" in visitor.call("order:over", "cancel", **noted)
+    assert visitor.send(f"{path}/stop", **noted).status_code == 303
+    trail = home.parts.service.operations.trail("order:over")
+    assert [(one.who, one.what) for one in trail] == [("Ada", "call cancel")]
+
+
 def test_filters_stand_in_the_address_and_pages_stay_where_they_are(
     home: House, visitor: Visitor
 ) -> None:
