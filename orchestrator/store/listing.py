@@ -227,7 +227,7 @@ def versions(database: Database, ids: Sequence[int]) -> dict[int, str]:
 _NEWEST_CALLS: Final = (
     select(*CALL_COLUMNS)
     .where(calls.c.execution == bindparam("at_id"))
-    .order_by(calls.c.number.desc(), calls.c.call_id.desc())
+    .order_by(calls.c.number.desc(), calls.c.arrived_at.desc(), calls.c.call_id.desc())
     .limit(bindparam("most"))
 )
 

@@ -66,6 +66,28 @@ def test_the_same_form_sent_twice_is_one_call(home: House, visitor: Visitor) -> 
     assert len(home.client.calls("order:twice")) == 1
 
 
+def test_calls_stand_newest_first_however_little_they_changed(
+    home: House, visitor: Visitor
+) -> None:
+    home.start("asked")
+    home.until("order:asked", "Pending")
+    for n in range(5):
+        visitor.call("order:asked", "ship", json=f'{{"n": {n}}}')
+    page = visitor.read("/executions/order:asked").replace("&#34;", '"')
+    assert re.findall(r'<code>{"n":(\d)}</code>', page) == ["4", "3", "2", "1", "0"]
+
+
+def test_a_long_cause_is_shown_in_short_and_whole_behind_it(home: House, visitor: Visitor) -> None:
+    home.client.deploy(
+        "long", '{"StartAt": "F", "States": {"F": {"Type": "Fail", "Cause": "' + "x " * 500 + '"}}}'
+    )
+    home.client.start("long", "one", {})
+    home.until("long:one", "F")
+    page = visitor.read("/executions/long:one")
+    assert "x x…" in page
+    assert "x " * 500 in page
+
+
 def test_a_stop_needs_a_name_and_a_reason_and_stands_in_the_trail(
     home: House, visitor: Visitor
 ) -> None:
