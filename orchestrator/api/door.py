@@ -14,6 +14,7 @@ import structlog
 from fastapi import FastAPI, Request, Response
 
 from orchestrator.api.aws import ACTIONS, LATER, Method, Patient, methods, patient_methods
+from orchestrator.api.callers import Callers
 from orchestrator.api.content import check_content
 from orchestrator.api.desk import Answer, Desk
 from orchestrator.api.errors import TOO_LARGE, UNAVAILABLE, ApiError
@@ -38,8 +39,6 @@ THREADS: Final = 10
 """Transactions at once of those who want an answer now."""
 PATIENT_THREADS: Final = 4
 """Transactions at once of those who wait anyway: nobody else's stands in a queue behind them."""
-CALL_THREADS: Final = 32
-"""Calls at once; they are looked up, decided and committed in groups."""
 LOOK_SECONDS: Final = 1.0
 """How often it is looked for what those who wait may not have heard of."""
 ENVELOPE_BYTES: Final = 64 * 1024
@@ -63,7 +62,7 @@ class Door:
             document_bytes=2 * max(limits.document_bytes, limits.definition_bytes) + ENVELOPE_BYTES,
         )
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="orchestrator door")
-        self._crowd = ThreadPoolExecutor(CALL_THREADS, thread_name_prefix="orchestrator calls")
+        self.callers = Callers(desk.service, limits)
         self._patient = ThreadPoolExecutor(PATIENT_THREADS, thread_name_prefix="orchestrator wait")
         self._waiting = Waiting()
 
@@ -84,7 +83,7 @@ class Door:
             await asyncio.gather(look, return_exceptions=True)
             await loop.run_in_executor(self._pool, silence)
             self._pool.shutdown(wait=False)
-            self._crowd.shutdown(wait=False)
+            self.callers.close()
             self._patient.shutdown(wait=False)
 
     def close(self) -> None:
@@ -120,13 +119,9 @@ class Door:
             return _refusal(translated(error), request_id)
         return _response(shown, 200, request_id)
 
-    def presence(self, *, together: bool = False) -> Presence:
-        """What those have at hand who answer requests of other shapes.
-
-        `together`: those who do the same at the same time share its transactions, so that there
-        may be more of them than connections.
-        """
-        return Presence(self._waiting, self._crowd if together else self._pool)
+    def presence(self) -> Presence:
+        """What those have at hand who answer requests of other shapes."""
+        return Presence(self._waiting, self._pool)
 
     async def body(self, request: Request) -> bytes:
         """Read the body of a request; raises ApiError for one that is too large."""
@@ -245,5 +240,5 @@ def application(
         app.add_middleware(Hosts, names=hosts)
     app.add_route("/", door.answer, methods=["POST"])
     app.state.close = door.close
-    Rest(service, limits, door.presence(), door.presence(together=True), door.body).join(app)
+    Rest(service, limits, door.presence(), door.callers, door.body).join(app)
     return app

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from fastapi import FastAPI, Request, Response
 
+from orchestrator.api.callers import Callers
 from orchestrator.api.presence import Presence
 from orchestrator.api.problem import Problem
 from orchestrator.api.routes import Route, Routes
@@ -59,14 +60,13 @@ class Rest:
         service: Orchestrator,
         limits: Limits,
         presence: Presence,
-        together: Presence,
+        callers: Callers,
         body: Body,
     ) -> None:
-        """`together` is where calls are made."""
         self._service = service
         self._limits = limits
         self._presence = presence
-        self._together = together
+        self._callers = callers
         self._body = body
         execution = "/v1/executions/{id}"
         self._routes = Routes(
@@ -185,29 +185,22 @@ class Rest:
         address, name = _address(request), request.path_params["name"]
         seconds = _seconds(request)
         text = (await self._text(request)) or "{}"
-        call = await self._together.run(
-            self._service.call_execution,
-            address,
-            name,
-            text,
-            request.headers.get("idempotency-key"),
-            0.0,
-            request.query_params.get("at"),
-        )
+        number, at = request.headers.get("idempotency-key"), request.query_params.get("at")
+        wanted = self._service.call_request(address, name, text, number, at)
+        execution, call = await self._callers.make.do(wanted)
         if call.verdict is Verdict.PENDING and seconds > 0:
-            call = await self._wait(address, call, seconds)
+            call = await self._wait(execution.id, call, seconds)
         return _verdict(call)
 
-    async def _wait(self, address: str, call: Call, seconds: float) -> Call:
+    async def _wait(self, execution: int, call: Call, seconds: float) -> Call:
         """Wait for a verdict without holding a thread."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
-        execution = await self._presence.run(self._service.find_execution, address)
-        topic = topic_of_call(execution.id, call.id)
+        topic = topic_of_call(execution, call.id)
         with self._presence.waiting.place(topic) as place:
             while True:
                 place.looks()
-                call = await self._presence.run(self._service.execution_call, address, call.id)
+                call = await self._callers.look.do((execution, call.id))
                 left = until - loop.time()
                 over = left <= 0 or not self._presence.is_here()
                 if call.verdict is not Verdict.PENDING or over:

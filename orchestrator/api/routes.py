@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 from urllib.parse import unquote_to_bytes
 
@@ -34,14 +35,17 @@ class Route:
     answer: Answer
 
     def parameters(self, parts: list[str]) -> dict[str, str] | None:
-        """Return what the named parts of a path are; None if it is another path."""
-        wanted = self.path.split("/")
-        if len(wanted) != len(parts):
+        """Return what the named parts of a path of as many are; None if it is another path."""
+        pairs = list(zip(_split(self.path), parts, strict=True))
+        if any(name is None and one != part for (one, name), part in pairs):
             return None
-        pairs = list(zip(wanted, parts, strict=True))
-        if any(one != part for one, part in pairs if not one.startswith("{")):
-            return None
-        return {one[1:-1]: part for one, part in pairs if one.startswith("{")}
+        return {name: part for (_, name), part in pairs if name is not None}
+
+
+@cache
+def _split(path: str) -> tuple[tuple[str, str | None], ...]:
+    """Return the parts of a route's path, each with its name if it stands for any."""
+    return tuple((one, one[1:-1] if one.startswith("{") else None) for one in path.split("/"))
 
 
 class Routes:
@@ -49,6 +53,9 @@ class Routes:
 
     def __init__(self, *routes: Route) -> None:
         self._routes = routes
+        self._by_length: dict[int, list[Route]] = {}
+        for route in routes:
+            self._by_length.setdefault(len(_split(route.path)), []).append(route)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request of HTTP."""
@@ -78,7 +85,7 @@ class Routes:
         method = "GET" if request.method == "HEAD" else request.method
         found = [
             (route, parameters)
-            for route in self._routes
+            for route in self._by_length.get(len(parts), ())
             if (parameters := route.parameters(parts)) is not None
         ]
         if not found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 import sys
@@ -41,6 +42,8 @@ def serve(app: FastAPI, host: str, port: int, *more: str) -> None:
         file=sys.stderr,
         flush=True,
     )
+    gc.collect()
+    gc.freeze()  # what is loaded by now stays: no collection need look through it again
     # uvicorn ends in order and then raises the signal once more: that is to end nothing.
     before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGTERM, signal.SIGINT)}
     try:

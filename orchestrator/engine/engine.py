@@ -94,7 +94,7 @@ class Engine:
         self._store = store
         self._surroundings = surroundings or Surroundings()
         self._revisions = Revisions(store, limits, self._surroundings.parse)
-        self._results: Group[Arrival, Handled] = Group(self._handle, limits.group_transitions)
+        self._results: Group[Arrival, Handled] = Group(self.take, limits.group_transitions)
         self._starts: Group[Start, Started] = Group(self.start_many, limits.group_transitions)
         self._unknown = UnknownCommits()
         self._crowds = Crowds()
@@ -149,9 +149,10 @@ class Engine:
         Answers in the order of `events`. Raises StoreUnavailable when the database is away;
         handing the same events over again is then safe, since each names what it answers.
         """
-        return self._handle([Arrival(event) for event in events])
+        return self.take([Arrival(event) for event in events])
 
-    def _handle(self, arrivals: Sequence[Arrival]) -> list[Handled]:
+    def take(self, arrivals: Sequence[Arrival]) -> list[Handled]:
+        """Take what has arrived to its executions, as handle_many does."""
         answers: dict[int, Handled] = {}
         waiting: dict[int, list[tuple[int, Arrival]]] = {}
         for place, arrival in enumerate(arrivals):

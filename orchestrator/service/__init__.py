@@ -6,7 +6,7 @@ Knows machines, executions and their names; knows neither HTTP nor a command lin
 from orchestrator.asl.undoing import order_of_undoing
 from orchestrator.drawing import STYLE, Drawing, Mark, draw
 from orchestrator.engine import topic_of_call
-from orchestrator.service.calls import LONGEST_WAIT_SECONDS, NextTimer, Waits
+from orchestrator.service.calls import LONGEST_WAIT_SECONDS, CallRequest, Made, NextTimer, Waits
 from orchestrator.service.compensations import Blocked, Compensations, Undoable, blocked_in
 from orchestrator.service.course import Attempt, Course, Iteration, Outcome, Visit
 from orchestrator.service.errors import (
@@ -79,6 +79,7 @@ __all__ = [
     "Blocked",
     "CallDoesNotExist",
     "CallIdTaken",
+    "CallRequest",
     "CompensationNotBlocked",
     "Compensations",
     "Contradiction",
@@ -104,6 +105,7 @@ __all__ = [
     "MachineIsDeleting",
     "MachineSettings",
     "Machines",
+    "Made",
     "MalformedCall",
     "Mark",
     "NextTimer",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -14,8 +15,9 @@ from orchestrator.asl.answering import own
 from orchestrator.asl.limits import Limits
 from orchestrator.asl.machine import Machine
 from orchestrator.asl.states import Await
-from orchestrator.engine import Arrival, Engine, Group, Outcome, topic_of_call
+from orchestrator.engine import Arrival, Engine, Handled, Outcome, topic_of_call
 from orchestrator.execution.call import Call, Verdict, digest
+from orchestrator.execution.decision import View
 from orchestrator.execution.events import CallArrived, EffectRetried
 from orchestrator.execution.frame import Execution, Frame, RestsOn
 from orchestrator.execution.payload import Payload
@@ -30,7 +32,7 @@ from orchestrator.service.errors import (
     Undecided,
     UnknownCall,
 )
-from orchestrator.store import CallPlace, Store
+from orchestrator.store import Called, CallPlace, Store
 
 LONGEST_WAIT_SECONDS: Final = 60.0
 MOST_ID_CHARACTERS: Final = 200
@@ -41,8 +43,23 @@ LOOK_SECONDS: Final = 2.0
 _FRAME_CHARACTERS: Final = frozenset("0123456789./")
 
 
-_Key: TypeAlias = "tuple[str, str, str]"
-_Found: TypeAlias = "tuple[Execution, Call | None] | None"
+Made: TypeAlias = "tuple[Execution, Call]"
+"""An execution that was called, and what is on record of the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequest:
+    """A call that somebody wants to make."""
+
+    machine: str
+    execution: str
+    name: str
+    input: str
+    """JSON text."""
+    id: str | None = None
+    """Chosen by the caller; None: one is made up."""
+    at: str | None = None
+    """The frame of a Map's iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +86,14 @@ class Waits:
     """What it undoes has failed for good: it waits for an operator."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Arriving:
+    """A call that is on record nowhere yet, and whom it calls."""
+
+    view: View
+    call: Call
+
+
 class Calls:
     """What can be asked of executions by those who call them."""
 
@@ -76,42 +101,62 @@ class Calls:
         self._store = store
         self._engine = engine
         self._limits = limits
-        self._found: Group[_Key, _Found] = Group(store.find_with_calls, limits.group_transitions)
 
-    def call(
-        self,
-        address: tuple[str, str],
-        name: str,
-        given: str,
-        call_id: str | None,
-        at: str | None,
-    ) -> tuple[Execution, Call]:
+    def call(self, request: CallRequest) -> Made:
         """Call an execution, found by machine and name, and return what is on record of it then.
 
         With an id that was used before for the same call, that one is the answer.
         """
-        number = _checked_id(call_id)
-        found = self._found.do((*address, number))
-        if found is None:
-            raise ExecutionDoesNotExist(":".join(address))
-        execution, known = found
-        payload = self._checked(self._engine.machine(execution.revision), name, given, at)
-        wanted = digest(name, payload, at)
-        if known is None:
-            arrived_at = self._store.now()
-            call = Call(number, name, payload, wanted, arrived_at, at)
-            known = self._arrive(CallArrived(execution.id, call))
-        if known.digest != wanted:
-            raise CallIdTaken(number)
-        return execution, known
+        (made,) = self.call_many([request])
+        if isinstance(made, Exception):
+            raise made
+        return made
 
-    def _arrive(self, event: CallArrived) -> Call:
-        handled = self._engine.hand_in(Arrival(event))
-        if handled.call is not None:
-            return handled.call
-        if handled.outcome is Outcome.STALE:
-            raise ExecutionDoesNotExist(str(event.execution))
-        raise Undecided(f"the call could not be decided: {handled.reason}")
+    def call_many(self, requests: Sequence[CallRequest]) -> list[Made | Exception]:
+        """Make calls, decided and committed together; each gets its answer or its own error."""
+        prepared = self._prepared(requests)
+        arriving = {n: one for n, one in enumerate(prepared) if isinstance(one, _Arriving)}
+        handled = self._engine.take(
+            [
+                Arrival(CallArrived(one.view.execution.id, one.call), view=one.view)
+                for one in arriving.values()
+            ]
+        )
+        decided = {
+            n: _made(one, made) for (n, one), made in zip(arriving.items(), handled, strict=True)
+        }
+        return [decided[n] if isinstance(one, _Arriving) else one for n, one in enumerate(prepared)]
+
+    def _prepared(self, requests: Sequence[CallRequest]) -> list[_Arriving | Made | Exception]:
+        """Look up what is called, all at once, and read what it is called with."""
+        numbers = [_checked_id(one.id) for one in requests]
+        found = self._store.find_called(
+            [
+                (one.machine, one.execution, "" if isinstance(number, Exception) else number)
+                for one, number in zip(requests, numbers, strict=True)
+            ]
+        )
+        return [
+            number if isinstance(number, Exception) else self._read(request, number, known)
+            for request, number, known in zip(requests, numbers, found, strict=True)
+        ]
+
+    def _read(
+        self, request: CallRequest, number: str, found: Called | None
+    ) -> _Arriving | Made | Exception:
+        if found is None:
+            return ExecutionDoesNotExist(f"{request.machine}:{request.execution}")
+        view, known = found
+        try:
+            machine = self._engine.machine(view.execution.revision)
+            given = self._checked(machine, request.name, request.input, request.at)
+        except Exception as error:  # noqa: BLE001  # it must not sink its neighbours
+            return error
+        wanted = digest(request.name, given, request.at)
+        if known is not None:
+            return _on_record(view.execution, known, wanted)
+        arrived_at = self._store.now()
+        return _Arriving(view, Call(number, request.name, given, wanted, arrived_at, request.at))
 
     def _checked(self, machine: Machine, name: str, given: str, at: str | None) -> Payload:
         kind = machine.calls.get(name)
@@ -137,6 +182,11 @@ class Calls:
         if found is None:
             raise CallDoesNotExist(call_id)
         return found
+
+    def verdicts(self, keys: Sequence[tuple[int, str]]) -> list[Call | Exception]:
+        """Return what is on record of calls, by the ids of execution and call, all at once."""
+        found = self._store.calls_by_id(keys)
+        return [found.get(key) or CallDoesNotExist(key[1]) for key in keys]
 
     def wait(self, execution: int, call: Call, seconds: float) -> Call:
         """Wait for the verdict of a call that is kept, for so long at most."""
@@ -181,12 +231,26 @@ class Calls:
             raise EffectNotRun(frame, handled.reason)
 
 
-def _checked_id(call_id: str | None) -> str:
+def _checked_id(call_id: str | None) -> str | MalformedCall:
     if call_id is None:
         return str(uuid.uuid4())
     if not 1 <= len(call_id) <= MOST_ID_CHARACTERS or not call_id.isprintable():
-        raise MalformedCall(f"a call's id has 1 to {MOST_ID_CHARACTERS} printable characters")
+        return MalformedCall(f"a call's id has 1 to {MOST_ID_CHARACTERS} printable characters")
     return call_id
+
+
+def _made(one: _Arriving, handled: Handled) -> Made | Exception:
+    execution = one.view.execution
+    if handled.call is not None:
+        return _on_record(execution, handled.call, one.call.digest)
+    if handled.outcome is Outcome.STALE:
+        return ExecutionDoesNotExist(f"{execution.machine}:{execution.name}")
+    return Undecided(f"the call could not be decided: {handled.reason}")
+
+
+def _on_record(execution: Execution, call: Call, wanted: str) -> Made | CallIdTaken:
+    """Return the call on record, if it is the one that is wanted and not another by its id."""
+    return (execution, call) if call.digest == wanted else CallIdTaken(call.id)
 
 
 def _waits(machine: Machine, frame: Frame) -> Waits:

@@ -27,7 +27,7 @@ from orchestrator.execution.frame import (
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.service.activities import Activities, Callbacks
-from orchestrator.service.calls import LONGEST_WAIT_SECONDS, Calls, Waits
+from orchestrator.service.calls import LONGEST_WAIT_SECONDS, CallRequest, Calls, Waits
 from orchestrator.service.compensations import Compensations, undoing_of
 from orchestrator.service.errors import (
     ExecutionAlreadyExists,
@@ -97,6 +97,7 @@ class Orchestrator:
         self._engine = engine
         self._limits = limits
         self._scope = scope or Scope()
+        self._before_names = self._scope.execution_arn("", "").removesuffix(":")
         self._found: Group[str, MachineRow | None] = Group(self._look_up, LOOKED_UP_TOGETHER)
         self.machines = Machines(store, engine, limits, self._scope)
         self.activities = Activities(store, engine)
@@ -256,8 +257,15 @@ class Orchestrator:
         same call. Raises ExecutionDoesNotExist, UnknownCall, MalformedCall, InvalidCallInput,
         CallIdTaken, Undecided.
         """
-        execution, call = self.calls.call(self._named(address), name, input, call_id, at)
+        request = self.call_request(address, name, input, call_id, at)
+        execution, call = self.calls.call(request)
         return self.calls.wait(execution.id, call, min(wait_seconds, LONGEST_WAIT_SECONDS))
+
+    def call_request(
+        self, address: str, name: str, given: str, call_id: str | None = None, at: str | None = None
+    ) -> CallRequest:
+        """What `calls.call_many` takes; raises ExecutionDoesNotExist for what is no address."""
+        return CallRequest(*self._named(address), name, given, call_id, at)
 
     def execution_waits(
         self, address: str, after: str | None = None, limit: int = 1_000
@@ -300,9 +308,7 @@ class Orchestrator:
         return self._store.secret("console")
 
     def _named(self, address: str) -> tuple[str, str]:
-        machine, _, name = address.removeprefix(self._scope.execution_arn("", "")[:-1]).partition(
-            ":"
-        )
+        machine, _, name = address.removeprefix(self._before_names).partition(":")
         if not _nameable(machine) or not all(map(_nameable, name.split(":", 1))):
             raise ExecutionDoesNotExist(address)
         return machine, name

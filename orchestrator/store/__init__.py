@@ -6,6 +6,7 @@ values of floor 2. Every write is guarded, so that repeating one is harmless.
 """
 
 from orchestrator.store.address import Connecting
+from orchestrator.store.called import Called, CallKey
 from orchestrator.store.claim import LONELY_FROM
 from orchestrator.store.errors import (
     GroupBroken,
@@ -58,7 +59,9 @@ __all__ = [
     "MOST_STRIKES",
     "ActivityRow",
     "Announcement",
+    "CallKey",
     "CallPlace",
+    "Called",
     "Checkup",
     "Child",
     "Claim",

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from sqlalchemy import Connection, Float, Select, and_, bindparam, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import Insert
 
 from orchestrator.execution.call import Call, Verdict
-from orchestrator.execution.frame import Execution
 from orchestrator.execution.payload import Payload
 from orchestrator.store.database import Database
 from orchestrator.store.moment import current_moment, later
-from orchestrator.store.rows import EXECUTION_COLUMNS, Row, Values, read_execution
+from orchestrator.store.rows import Row, Values
 from orchestrator.store.tables import KEPT, calls, executions
 from orchestrator.store.values import CallPlace
-from orchestrator.store.wanted import TEXT, wanted, wanted_rows
-
-CallKey: TypeAlias = "tuple[str, str, str]"
-"""The machine and the name of an execution, and the id of a call."""
+from orchestrator.store.wanted import INTEGER, TEXT, wanted, wanted_rows
 
 CALL_COLUMNS: Final = tuple(calls.c)
 _VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
@@ -64,18 +60,12 @@ _PAGE: Final = (
 
 
 @cache
-def _by_name(dialect: str) -> Select[Any]:
-    keys = wanted(dialect, machine=TEXT, name=TEXT, call_id=TEXT)
+def _by_id(dialect: str) -> Select[Any]:
+    keys = wanted(dialect, execution=INTEGER, call_id=TEXT)
     return (
-        select(keys.c.call_id, *EXECUTION_COLUMNS, *CALL_COLUMNS)
+        select(*CALL_COLUMNS)
         .select_from(keys)
-        .join(
-            executions,
-            and_(executions.c.machine == keys.c.machine, executions.c.name == keys.c.name),
-        )
-        .outerjoin(
-            calls, and_(calls.c.execution == executions.c.id, calls.c.call_id == keys.c.call_id)
-        )
+        .join(calls, and_(calls.c.execution == keys.c.execution, calls.c.call_id == keys.c.call_id))
     )
 
 
@@ -147,6 +137,14 @@ def call(database: Database, execution: int, call_id: str) -> Call | None:
         return one(connection, execution, call_id)
 
 
+def by_id(database: Database, keys: Sequence[tuple[int, str]]) -> dict[tuple[int, str], Call]:
+    """Return calls by the ids of execution and call, in one statement."""
+    rows = wanted_rows(database.dialect, ("execution", "call_id"), sorted(set(keys)))
+    with database.reading() as connection:
+        found: Sequence[Values] = connection.execute(_by_id(database.dialect), rows).all()
+    return {(row[0], row[1]): read_call(row) for row in found}
+
+
 def call_list(database: Database, execution: int, after: CallPlace, limit: int) -> list[Call]:
     """Return a page of an execution's calls behind a place, in order of what they found."""
     parameters = {
@@ -157,21 +155,6 @@ def call_list(database: Database, execution: int, after: CallPlace, limit: int) 
     }
     with database.reading() as connection:
         return [read_call(row) for row in connection.execute(_PAGE, parameters)]
-
-
-def find_with_calls(
-    database: Database, keys: Sequence[CallKey]
-) -> list[tuple[Execution, Call | None] | None]:
-    """Return executions by machine and name, each with its call of an id, in one statement."""
-    rows = wanted_rows(database.dialect, ("machine", "name", "call_id"), sorted(set(keys)))
-    width = len(EXECUTION_COLUMNS)
-    found: dict[CallKey, tuple[Execution, Call | None]] = {}
-    with database.reading() as connection:
-        for call_id, *row in connection.execute(_by_name(database.dialect), rows):
-            run = read_execution(row[:width])
-            known = None if row[width] is None else read_call(row[width:])
-            found[run.machine, run.name, call_id] = run, known
-    return [found.get(key) for key in keys]
 
 
 def overdue(database: Database, seconds: float, limit: int) -> list[tuple[str, Call]]:

@@ -45,6 +45,7 @@ _ANSWER: Final = (
     column("whole", Integer()),
 )
 """All of them, in their order: so SQLAlchemy need not look them up at every execution."""
+_NAMES: Final = tuple(one.name for one in fields(Batch))
 BROKEN: Final = "22012"
 """Division by zero: what the statement does on purpose if it has not met all its rows."""
 
@@ -54,7 +55,7 @@ def fits(batch: Batch, decisions: int) -> bool:
 
     In one statement nothing is gone yet for what is inserted.
     """
-    known = _parts(batch, ()).keys() <= STEPS.keys()
+    known = not any(getattr(batch, name) for name in _ONLY_ALONE)
     inserted = batch.frames_inserted or batch.forks_inserted
     registered = batch.registered or batch.marked
     locked = len(batch.held or batch.executions)
@@ -64,7 +65,7 @@ def fits(batch: Batch, decisions: int) -> bool:
 
 def _parts(batch: Batch, begun: Sequence[Row]) -> dict[str, Sequence[Row]]:
     """The rows that there are, by what is done with them."""
-    parts = {one.name: getattr(batch, one.name) for one in fields(batch)}
+    parts = {name: getattr(batch, name) for name in _NAMES}
     held, moved = parts.pop("held"), parts.pop("executions")
     first = {"held": held, "moved_of_held": moved} if held else {"begun": begun, "moved": moved}
     return {name: rows for name, rows in {**first, **parts}.items() if rows}
@@ -278,3 +279,7 @@ STEPS: Final[dict[str, str]] = {
     "documents": _insert("documents", "documents"),
 }
 """What is done with the rows of each part of a batch; first those that make `kept`."""
+_ONLY_ALONE: Final = tuple(
+    name for name in _NAMES if name not in STEPS and name not in ("held", "executions")
+)
+"""The parts of a batch that need statements of their own."""

@@ -16,6 +16,7 @@ from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.store import (
     call,
+    called,
     claim,
     compensation,
     execution,
@@ -34,6 +35,7 @@ from orchestrator.store import (
 )
 from orchestrator.store.activity import Activities
 from orchestrator.store.address import Connecting
+from orchestrator.store.called import Called, CallKey
 from orchestrator.store.children import Children
 from orchestrator.store.database import Database, Surroundings
 from orchestrator.store.lifeline import Lifeline
@@ -338,15 +340,21 @@ class Store:
         """Return the frames of an execution, by id, effects aside: none once it has ended."""
         return execution.frame_list(self._ready(), execution_id)
 
-    def find_with_calls(
-        self, keys: Sequence[tuple[str, str, str]]
-    ) -> list[tuple[Execution, Call | None] | None]:
-        """Return executions by machine and name, each with its call of an id, if it has one."""
-        return call.find_with_calls(self._ready(), keys)
+    def find_called(self, keys: Sequence[CallKey]) -> list[Called | None]:
+        """Return executions by machine and name, as a decision on a call finds them.
+
+        Each comes with its call of an id, if that is on record.
+        """
+        with self._ready().reading() as connection:
+            return called.find_called(connection, keys, self.scope)
 
     def call(self, execution_id: int, call_id: str) -> Call | None:
         """Return a call of an execution by its id."""
         return call.call(self._ready(), execution_id, call_id)
+
+    def calls_by_id(self, keys: Sequence[tuple[int, str]]) -> dict[tuple[int, str], Call]:
+        """Return the calls that there are of these ids of execution and call."""
+        return call.by_id(self._ready(), keys)
 
     def calls(
         self, execution_id: int, after: CallPlace = FIRST_CALL, limit: int = 1_000

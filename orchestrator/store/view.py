@@ -36,7 +36,7 @@ _FRAME_ID: Final = FRAME_COLUMNS.index(frames.c.id)
 AFTER_DIGITS: Final = ":"
 """Follows the digits in ASCII: behind a prefix, it is greater than every id that begins so."""
 
-_fork_of_frame = and_(
+FORK_OF_FRAME: Final = and_(
     forks.c.execution == frames.c.execution,
     forks.c.frame == frames.c.id,
     forks.c.entry == frames.c.fork,
@@ -54,7 +54,7 @@ def _read_statement(dialect: str) -> Select[Any]:
             frames,
             and_(frames.c.execution == keys.c.execution, frames.c.id == keys.c.frame),
         )
-        .outerjoin(forks, _fork_of_frame)
+        .outerjoin(forks, FORK_OF_FRAME)
     )
 
 
@@ -74,7 +74,7 @@ def _more_statement(dialect: str) -> Select[Any]:
                 frames.c.kind != FrameKind.EFFECT.value,
             ),
         )
-        .outerjoin(forks, _fork_of_frame)
+        .outerjoin(forks, FORK_OF_FRAME)
     )
 
 

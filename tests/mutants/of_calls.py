@@ -198,8 +198,8 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
     mutant(
         "an id that another call has is refused",
         "orchestrator/service/calls.py",
-        "        if known.digest != wanted:\n",
-        "        if False:\n",
+        "if call.digest == wanted else CallIdTaken(call.id)",
+        "if wanted else CallIdTaken(call.id)",
         "tests/calls/test_table.py"
         "::test_a_repeat_is_answered_byte_for_byte_also_when_the_order_has_moved_on",
     ),

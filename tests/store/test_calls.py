@@ -265,9 +265,14 @@ def test_executions_are_found_with_their_calls_in_one_statement(store: Store) ->
     name, other = run.name, samples.started(store).execution
     keys = [(run.machine, name, "c1"), (run.machine, name, "c2"), (run.machine, "nobody", "c1")]
     with recording() as seen:
-        found = store.find_with_calls([*keys, (other.machine, other.name, "c1")])
+        found = store.find_called([*keys, (other.machine, other.name, "c1")])
     assert [one and one[1] for one in found] == [refused, None, None, None]
-    assert [one and one[0] for one in found] == [run, run, None, other]
+    assert [one and one[0] for one in found] == [
+        samples.view_of(store, run.id),
+        samples.view_of(store, run.id),
+        None,
+        samples.view_of(store, other.id),
+    ]
     assert len(seen.statements) == 1
 
 

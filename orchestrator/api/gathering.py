@@ -1,0 +1,104 @@
+"""Requests that want the same kind of thing at the same time have it done at once, by one thread.
+
+The event loop hands a thread all that has come since the last hand-over: what each request would
+pay for a thread, a lock and a transaction of its own, they pay together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Final, Generic, TypeAlias, TypeVar
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+PATIENCE_SECONDS: Final = 0.01
+"""How long few wait for more to come while many are being worked on."""
+
+_Ticket: TypeAlias = "tuple[Item, asyncio.Future[Answer]]"
+
+
+class Gathering(Generic[Item, Answer]):
+    """Lives in one event loop; `work` answers in the order of its items, an error for its item.
+
+    What `work` raises, all of them get. While some are being worked on, others are handed over
+    once they are as many, or have waited for a moment: so all lanes are in use, each for many, and
+    what is slow holds up nobody for long.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Sequence[Item]], Sequence[Answer | Exception]],
+        pool: Executor,
+        *,
+        lanes: int,
+        most: int,
+    ) -> None:
+        """So many `lanes` of the pool are used at the same time, for at most `most` items each."""
+        self._work = work
+        self._pool = pool
+        self._free = lanes
+        self._most = most
+        self._waiting: list[_Ticket[Item, Answer]] = []
+        self._at_work = 0
+        self._due: asyncio.Handle | None = None
+        self._is_soon = False
+
+    async def do(self, item: Item) -> Answer:
+        """Have an item worked on, with others, and return its answer or raise its error."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Answer] = loop.create_future()
+        self._waiting.append((item, answer))
+        self._arrange(loop)
+        return await answer
+
+    def _arrange(self, loop: asyncio.AbstractEventLoop) -> None:
+        """See to it that those who wait are handed over, if there is a lane for them."""
+        if not self._free or not self._waiting or self._is_soon:
+            return
+        self._is_soon = len(self._waiting) >= self._at_work
+        if self._is_soon:
+            if self._due is not None:
+                self._due.cancel()
+            # Not at once: the requests that are there already are read first.
+            self._due = loop.call_soon(self._hand_over, loop)
+        elif self._due is None:
+            self._due = loop.call_later(PATIENCE_SECONDS, self._hand_over, loop)
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._due, self._is_soon = None, False
+        if not self._free:
+            return  # who comes free arranges for those who wait
+        taken, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+        self._free -= 1
+        self._at_work += len(taken)
+
+        def work() -> None:
+            answers: Sequence[Answer | Exception]
+            try:
+                answers = self._work([item for item, _ in taken])
+            except Exception as error:  # noqa: BLE001  # it is raised again, for each of them
+                answers = [error] * len(taken)
+            loop.call_soon_threadsafe(self._settle, loop, taken, answers)
+
+        self._pool.submit(work)
+        self._arrange(loop)
+
+    def _settle(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        taken: Sequence[_Ticket[Item, Answer]],
+        answers: Sequence[Answer | Exception],
+    ) -> None:
+        self._free += 1
+        self._at_work -= len(taken)
+        for (_, future), answer in zip(taken, answers, strict=True):
+            if future.done():  # whoever asked has gone
+                continue
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
+        self._arrange(loop)
