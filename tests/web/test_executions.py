@@ -5,12 +5,16 @@ from __future__ import annotations
 import html
 import json
 import re
+import threading
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from orchestrator.asl.document import Json
+from orchestrator.handlers import handler
+from orchestrator.store import Announcement
 from tests.calls.house import House, eventually
 from tests.web.visitor import Visitor, text
 
@@ -137,24 +141,34 @@ def test_the_form_that_starts_offers_what_the_last_ones_were_given(
 # -- one execution -------------------------------------------------------------------------------
 
 
+OPEN = threading.Event()
+
+
+@handler("web.gate")
+def gate(order: dict[str, Json], item: dict[str, Json]) -> None:  # noqa: ARG001  # as the others
+    """Wait until the test has seen enough."""
+    OPEN.wait(60)
+
+
 def test_a_page_says_why_it_waits(home: House, visitor: Visitor) -> None:
-    home.client.deploy("slow", json.dumps(slow("celery:inventory.reserve")))
+    home.client.deploy("slow", json.dumps(slow("celery:web.gate")))
     home.client.deploy("asks", json.dumps(slow("celery:nobody.knows")))
     unserved = home.client.start("asks", "why", {})
     assert "Does waits, and no worker serves celery:nobody.knows" in _why(visitor, unserved)
-    given = {"order_id": "q", "simulate": {"inventory.reserve": {"seconds": 3}}}
-    crowd = [home.client.start("slow", f"crowd-{n}", given) for n in range(SLOTS + 2)]
-    eventually(lambda: visitor.read("/workers").count(">crowd-") == SLOTS)
-    whys = [_why(visitor, one) for one in crowd]
-    running = [why for why in whys if "runs celery:inventory.reserve on the worker" in why]
+    crowd = [home.client.start("slow", f"crowd-{n}", {}) for n in range(SLOTS + 2)]
+    try:
+        eventually(lambda: visitor.read("/workers").count(">crowd-") == SLOTS)
+        whys = [_why(visitor, one) for one in crowd]
+        queues = text(visitor.read("/waits"))
+    finally:
+        OPEN.set()
+    running = [why for why in whys if "Does runs celery:web.gate on the worker" in why]
     assert len(running) == SLOTS
     waiting = [why.partition(".")[0] for why in whys if why not in running]
     said = "Does waits for a worker of the queue local, {} before its task"
     assert waiting == [said.format("nothing comes"), said.format("1 task comes")]
-    queues = text(visitor.read("/waits"))
     assert "local 2" in queues
     assert re.search("No worker serves celery:nobody.knows : . tasks? waits?, the oldest", queues)
-    _is_told_of_a_claim(home, crowd[-1])
     for one in crowd:
         eventually(lambda one=one: home.client.get(one)["status"] == "SUCCEEDED")  # type: ignore[misc]
     late = titles(visitor.read(f"/executions/{crowd[-1]}"))
@@ -163,13 +177,16 @@ def test_a_page_says_why_it_waits(home: House, visitor: Visitor) -> None:
     assert any(re.fullmatch(ran, one) for one in late), late
 
 
-def _is_told_of_a_claim(home: House, address: str) -> None:
-    """Wait for the claim of a task: it is no event, and is seen all the same."""
-    views = home.parts.service.views
+def test_a_claim_is_no_event_and_is_seen_all_the_same(home: House) -> None:
+    resource = "celery:nobody.claims"
+    store, views = home.parts.parts.store, home.parts.service.views
+    store.announce("w", {resource: Announcement("elsewhere")})
+    home.client.deploy("claimed", json.dumps(slow(resource)))
+    address = home.client.start("claimed", "one", {})
     before = views.execution(address)
-    assert not before.reasons[0].text.startswith("runs")
-    eventually(lambda: views.execution(address).reasons[0].text.startswith("runs"))
+    eventually(lambda: bool(store.claim("w", ["elsewhere"], [resource], limit=1)))
     after = views.execution(address)
+    assert after.reasons[0].text.startswith(f"runs {resource} on the worker w")
     assert after.execution.version == before.execution.version
     assert after.seen != before.seen
     assert views.versions([after.execution.id]) == {after.execution.id: after.seen}
