@@ -6,28 +6,20 @@ decision that it could be stored: nothing twice, nothing unknown, no gap in the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
 from orchestrator.asl import document
-from orchestrator.asl.definition import parse
 from orchestrator.asl.document import Json
 from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.asl.machine import Machine
 from orchestrator.execution import call as execution_call
-from orchestrator.execution.compensation import Compensation, Key, Wanted
+from orchestrator.execution.compensation import Compensation, Key
 from orchestrator.execution.decide import begin, decide
-from orchestrator.execution.decision import (
-    Around,
-    Decision,
-    FrameUpdate,
-    Missing,
-    Stale,
-    View,
-)
+from orchestrator.execution.decision import Decision, Missing, Stale, View
 from orchestrator.execution.evaluate import Evaluate, evaluate_here
 from orchestrator.execution.events import (
     CallArrived,
@@ -49,81 +41,16 @@ from orchestrator.execution.frame import (
     Phase,
     RestsOn,
     Scope,
-    lineage,
-    parent_id,
 )
-from orchestrator.execution.history import HistoryEvent, decode, encode
+from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.verify import Record, verify
+from tests.execution.definitions import machine_of
+from tests.execution.memory import AROUND, Memory
+from tests.execution.outcomes import Call, Handler, Hung, Lost, Outcome, Raised, Returned, echo
 
 START = datetime(2026, 11, 30, 12, tzinfo=UTC)
 LEASE = timedelta(seconds=30)
-
-
-class _Activities(dict[str, bool]):
-    """Every activity is there, but for those that are named so."""
-
-    def __contains__(self, _name: object) -> bool:
-        return True
-
-    def __getitem__(self, name: str) -> bool:
-        return not name.startswith("deleted")
-
-
-AROUND = Around(activities=_Activities())
-
-
-@dataclass(frozen=True)
-class Returned:
-    value: Json
-    after_seconds: float = 0.0
-
-
-@dataclass(frozen=True)
-class Raised:
-    error: str
-    cause: str | None = None
-    after_seconds: float = 0.0
-
-
-@dataclass(frozen=True)
-class Lost:
-    """The worker dies."""
-
-
-@dataclass(frozen=True)
-class Hung:
-    """The handler never reports, while its worker lives."""
-
-
-Outcome = Returned | Raised | Lost | Hung
-
-
-@dataclass(frozen=True)
-class Call:
-    """What a handler is called with."""
-
-    frame: str
-    state: str
-    resource: str
-    input: Json
-    attempt: int
-    delivery: int
-    key: str
-
-
-Handler = Callable[[Call], Outcome]
-
-
-def echo(call: Call) -> Outcome:
-    return Returned(call.input)
-
-
-def machine_of(definition: Json | str, limits: Limits = DEFAULT) -> Machine:
-    text = definition if isinstance(definition, str) else document.write(definition)
-    parsed = parse(text, limits)
-    assert parsed.machine is not None, [str(finding) for finding in parsed.findings]
-    return parsed.machine
 
 
 class StuckError(Exception):
@@ -143,20 +70,11 @@ class World:
     evaluate: Evaluate = evaluate_here
 
     machine: Machine = field(init=False)
+    memory: Memory = field(init=False)
     now: datetime = field(default=START, init=False)
-    execution: Execution = field(init=False)
-    frames: dict[str, Frame] = field(default_factory=dict, init=False)
-    forks: dict[str, Fork] = field(default_factory=dict, init=False)
-    history: list[HistoryEvent] = field(default_factory=list, init=False)
-    decisions: list[Decision] = field(default_factory=list, init=False)
     calls: list[Call] = field(default_factory=list, init=False)
     missing: list[Missing] = field(default_factory=list, init=False)
-    input: Payload = field(init=False)
-    output: Payload | None = field(default=None, init=False)
     reports: list[tuple[datetime, int, Event]] = field(default_factory=list, init=False)
-    asked: dict[str, execution_call.Call] = field(default_factory=dict, init=False)
-    """The calls on record, by id."""
-    compensations: dict[Key, Compensation] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.machine = machine_of(self.definition, self.limits)
@@ -164,8 +82,8 @@ class World:
     # ------------------------------------------------------------------------------- the outside
 
     def start(self, given: Json = None) -> World:
-        self.input = Payload.parse(document.write({} if given is None else given))
-        self.execution = Execution(
+        payload = Payload.parse(document.write({} if given is None else given))
+        execution = Execution(
             id=self.number,
             machine="machine",
             revision=1,
@@ -177,12 +95,13 @@ class World:
             started_at=self.now,
             last_event_at=self.now,
         )
-        self.commit(
+        self.memory = Memory(self.machine, execution, payload)
+        self.memory.commit(
             begin(
                 self.machine,
-                self.execution,
+                execution,
                 Scope(),
-                self.input,
+                payload,
                 self.now,
                 self.bits(),
                 self.limits,
@@ -224,9 +143,9 @@ class World:
             match decided:
                 case Missing():
                     self.missing.append(decided)
-                    view = self.read_more(view, decided)
+                    view = self.memory.read_more(view, decided)
                 case Decision():
-                    self.commit(decided)
+                    self.memory.commit(decided)
                     return decided
                 case Stale():
                     return decided
@@ -348,225 +267,6 @@ class World:
     def bits(self) -> bytes:
         return sha256(f"{len(self.decisions)}/{self.number}".encode()).digest()
 
-    # ---------------------------------------------------------------------------------- the store
-
-    def view(self, frame_id: str) -> View:
-        line = [one for one in lineage(frame_id) if one in self.frames]
-        return View(
-            execution=self.execution,
-            scope=Scope(),
-            frames={one: self.frames[one] for one in line},
-            forks={one: self.forks[one] for one in line if one in self.forks},
-            input=self.input if self.machine.needs_execution_input else None,
-        )
-
-    def read_more(self, view: View, missing: Missing) -> View:
-        found = dict(view.frames)
-        for one in missing.frames:
-            if one in self.frames:
-                found[one] = self.frames[one]
-        for prefix in missing.below:
-            found |= {n: f for n, f in self.frames.items() if n.startswith(prefix)}
-        for one in missing.effects:
-            found |= {n: f for n, f in self.unended().items() if n.startswith(f"{one}!")}
-        below = view.below | frozenset(missing.below)
-        if missing.all_frames:
-            found |= {n: f for n, f in self.frames.items() if "!" not in n and n[:1] != "~"}
-            below |= {fork.prefix for fork in self.forks.values()}
-        waiting = {
-            prefix: any(f.rests_on is RestsOn.CALL for f in self.tree(prefix).values())
-            for prefix in missing.waiting
-        }
-        return replace(
-            view,
-            frames=found,
-            forks={one: self.forks[one] for one in found if one in self.forks},
-            below=below,
-            calls=self.kept() if missing.calls else view.calls,
-            effects=view.effects | frozenset(missing.effects),
-            waiting={**view.waiting, **waiting},
-            looked_for=view.looked_for | frozenset(missing.frames),
-            compensations={
-                **view.compensations,
-                **{wanted: self.undoable(wanted) for wanted in missing.compensations},
-            },
-        )
-
-    def undoable(self, wanted: Wanted) -> tuple[Compensation, ...]:
-        if wanted.number is not None:
-            found = self.compensations.get(wanted.number)
-            return () if found is None else (found,)
-        there = sorted(
-            (one for one in self.compensations.values() if one.is_open),
-            key=lambda one: one.order,
-            reverse=True,
-        )
-        there = [one for one in there if wanted.stretch.holds(one.number)]
-        if wanted.every:
-            return tuple(there)
-        before = wanted.before
-        return tuple(one for one in there if before is None or one.order < before)[:1]
-
-    def tree(self, prefix: str = "") -> dict[str, Frame]:
-        """Return the frames of the tree under a prefix: no effects, nothing that undoes."""
-        return {
-            n: f
-            for n, f in self.frames.items()
-            if n.startswith(prefix) and "!" not in n and "~" not in n
-            if not n or f.status is not FrameStatus.CANCELLED
-        }
-
-    def effects(self) -> dict[str, Frame]:
-        return {n: f for n, f in self.frames.items() if "!" in n}
-
-    def unended(self) -> dict[str, Frame]:
-        going = (FrameStatus.PENDING, FrameStatus.RESTING)
-        return {n: f for n, f in self.effects().items() if f.status in going}
-
-    def kept(self) -> tuple[execution_call.Call, ...]:
-        kept = [c for c in self.asked.values() if c.verdict is execution_call.Verdict.PENDING]
-        return tuple(sorted(kept, key=lambda one: one.number))
-
-    def commit(self, decision: Decision) -> None:
-        """Store a decision, as far as it can be stored."""
-        before, after = self.execution, decision.execution
-        assert decision.seen_version == before.version
-        self.decisions.append(decision)
-        self.record_calls(decision)
-        if not decision.moves:
-            assert after == before
-            assert not decision.inserted + decision.updated + decision.history
-            return
-        assert after.version == before.version + 1
-        self.record(decision)
-        self.execution = after
-        if decision.ends and before.ended_at is None:
-            assert all("!" in frame.id for frame in decision.inserted)
-            assert not decision.forks_inserted
-            self.output = decision.output
-            self.frames = self.effects()
-            self.forks.clear()
-        for update in decision.kept:
-            self.check_seen(update)
-            self.frames[update.frame.id] = update.frame
-        self.remove(decision)
-        self.undo(decision)
-        for fork in decision.forks_inserted:
-            assert fork.frame not in self.forks
-            self.forks[fork.frame] = fork
-        for fork in decision.forks_updated:
-            assert self.forks[fork.frame].entry == fork.entry
-            self.forks[fork.frame] = fork
-        for frame in decision.inserted:
-            assert frame.id not in self.frames, frame.id
-            self.frames[frame.id] = frame
-        for update in decision.updated:
-            self.check_seen(update)
-            self.frames[update.frame.id] = update.frame
-        self.check()
-
-    def check_seen(self, update: FrameUpdate) -> None:
-        old = self.frames[update.frame.id]
-        token = old.task.token if old.task else None
-        deliveries = old.task.deliveries if old.task else 0
-        seen = update.seen
-        assert (seen.token, seen.deliveries, seen.wake_at) == (token, deliveries, old.wake_at)
-
-    def undo(self, decision: Decision) -> None:
-        for mark in decision.marked:
-            there = self.compensations[mark.number]
-            self.compensations[mark.number] = replace(there, status=mark.status)
-        for stretch in decision.dropped:
-            self.compensations = {
-                number: one
-                for number, one in self.compensations.items()
-                if not (one.is_open and stretch.holds(number))
-            }
-        for one in decision.registered:
-            self.compensations[one.number] = one
-
-    def remove(self, decision: Decision) -> None:
-        for frame, entry in decision.forks_removed:
-            assert self.forks.pop(frame).entry == entry
-        for frame, _ in () if decision.ends else decision.gone:
-            self.frames.pop(frame)
-        for prefix in decision.removed:
-            gone = {
-                n
-                for n, f in self.frames.items()
-                if n.startswith(prefix) and "!" not in n and f.status is not FrameStatus.CANCELLED
-            }
-            self.frames = {n: f for n, f in self.frames.items() if n not in gone}
-            self.forks = {n: f for n, f in self.forks.items() if not n.startswith(prefix)}
-
-    def record(self, decision: Decision) -> None:
-        for event in decode(encode(decision.history)):
-            assert event.id == len(self.history) + 1
-            assert event.previous_id < event.id
-            assert not self.history or event.at >= self.history[-1].at
-            self.history.append(event)
-        assert decision.execution.next_event_id == len(self.history) + 1
-        assert decision.execution.last_event_at >= self.history[-1].at
-        assert encode(decision.history).isascii()
-
-    def check(self) -> None:
-        """Check that the frames agree with each other, and that something wakes each."""
-        assert self.execution.frames == len(self.tree())
-        assert self.execution.effects == len(self.unended())
-        assert self.execution.kept == len(self.kept())
-        self.check_effects()
-        for frame in self.frames.values():
-            self.check_undoing(frame)
-        for frame in self.tree().values():
-            if frame.id:
-                assert parent_id(frame.id) in self.forks
-            if frame.status is FrameStatus.RESTING:
-                called = frame.rests_on is RestsOn.CALL
-                undone = frame.rests_on is RestsOn.UNDOING
-                assert frame.task or frame.wake_at or frame.fork is not None or called or undone
-                assert called or not frame.timers
-                assert (frame.fork is not None) == (frame.id in self.forks)
-            elif frame.status is not FrameStatus.CANCELLED:
-                assert frame.wake_at is None
-                assert frame.task is None
-        for fork in self.forks.values():
-            assert (
-                fork.admitted - fork.succeeded - fork.failed > 0 or self.frames[fork.frame].wake_at
-            )
-
-    def check_undoing(self, frame: Frame) -> None:
-        """Check that what rests on undoing is undone, and what undoes has something to do."""
-        if "~" not in frame.id:
-            if frame.rests_on is RestsOn.UNDOING and frame.status is FrameStatus.RESTING:
-                assert any(n.startswith(f"{frame.id}~") for n in self.frames), frame.id
-            return
-        owner, _, own = frame.id.partition("~")
-        if frame.status is not FrameStatus.CANCELLED:
-            assert owner in self.frames, frame.id
-            assert "/" not in own or parent_id(frame.id) in self.forks
-        assert frame.undo is not None
-        if frame.status is FrameStatus.RESTING and frame.rests_on is not RestsOn.CHILDREN:
-            doing = self.compensations[frame.undo.number]
-            waits = frame.rests_on is RestsOn.UNDOING
-            assert doing.status.value == ("doubtful" if waits else "running")
-
-    def check_effects(self) -> None:
-        """Check that of each frame one turn of effects is on, and those behind it wait."""
-        for frame in self.unended().values():
-            owner = frame.id.partition("!")[0]
-            first = min(f.entry for n, f in self.unended().items() if n.startswith(f"{owner}!"))
-            assert (frame.status is FrameStatus.RESTING) == (frame.entry == first), frame.id
-
-    def record_calls(self, decision: Decision) -> None:
-        for one in decision.calls_inserted:
-            assert one.id not in self.asked
-            assert decision.execution.version >= one.number
-            self.asked[one.id] = one
-        for one in decision.calls_decided:
-            assert self.asked[one.id].verdict is execution_call.Verdict.PENDING
-            assert one.verdict is not execution_call.Verdict.PENDING
-            self.asked[one.id] = one
-
     # -------------------------------------------------------------------------------------- calls
 
     def call(
@@ -618,6 +318,51 @@ class World:
     # ------------------------------------------------------------------------------------ looking
 
     @property
+    def execution(self) -> Execution:
+        return self.memory.execution
+
+    @property
+    def frames(self) -> dict[str, Frame]:
+        return self.memory.frames
+
+    @property
+    def forks(self) -> dict[str, Fork]:
+        return self.memory.forks
+
+    @property
+    def history(self) -> list[HistoryEvent]:
+        return self.memory.history
+
+    @property
+    def decisions(self) -> list[Decision]:
+        return self.memory.decisions
+
+    @property
+    def input(self) -> Payload:
+        return self.memory.input
+
+    @property
+    def output(self) -> Payload | None:
+        return self.memory.output
+
+    @property
+    def compensations(self) -> dict[Key, Compensation]:
+        return self.memory.compensations
+
+    @property
+    def asked(self) -> dict[str, execution_call.Call]:
+        return self.memory.asked
+
+    def view(self, frame_id: str) -> View:
+        return self.memory.view(frame_id)
+
+    def tree(self) -> dict[str, Frame]:
+        return self.memory.tree()
+
+    def effects(self) -> dict[str, Frame]:
+        return self.memory.effects()
+
+    @property
     def status(self) -> str:
         return self.execution.status.value
 
@@ -649,39 +394,3 @@ class World:
     def only_frame(self) -> Frame:
         (frame,) = self.tree().values()
         return frame
-
-
-def states(**named: Any) -> dict[str, Any]:
-    """Return a definition that starts at the first of the states."""
-    return {"StartAt": next(iter(named)), "States": dict(named)}
-
-
-def task(**fields: Any) -> dict[str, Any]:
-    """Return a Task for Celery that ends unless it says where to go."""
-    end = {} if "Next" in fields else {"End": True}
-    return {"Type": "Task", "Resource": "celery:work", **end, **fields}
-
-
-def mapping(processor: Any, **fields: Any) -> dict[str, Any]:
-    """Return a Map that ends unless it says where to go."""
-    end = {} if "Next" in fields else {"End": True}
-    return {"Type": "Map", "ItemProcessor": processor, **end, **fields}
-
-
-def parallel(*branches: Any, **fields: Any) -> dict[str, Any]:
-    """Return a Parallel that ends unless it says where to go."""
-    end = {} if "Next" in fields else {"End": True}
-    return {"Type": "Parallel", "Branches": list(branches), **end, **fields}
-
-
-def script(*outcomes: Outcome) -> Handler:
-    """Return a handler that gives these outcomes in turn, and the last one ever after."""
-    left = list(outcomes)
-
-    def handle(_: Call) -> Outcome:
-        return left.pop(0) if len(left) > 1 else left[0]
-
-    return handle
-
-
-PASS: dict[str, Any] = {"Type": "Pass", "End": True}

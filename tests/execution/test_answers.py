@@ -20,8 +20,9 @@ from orchestrator.execution.events import (
 )
 from orchestrator.execution.frame import Frame, RestsOn, Task
 from orchestrator.execution.payload import Payload
-from tests.execution.harness import World, states
-from tests.execution.harness import task as task_state
+from tests.execution.definitions import states
+from tests.execution.definitions import task as task_state
+from tests.execution.harness import World
 
 SYNC = "arn:aws:states:::states:startExecution.sync"
 PARAMETERS = {"StateMachineArn": "arn:aws:states:us-east-1:000000000000:stateMachine:child"}

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from orchestrator.execution.frame import RestsOn, Timer
-from tests.execution.harness import START, Raised, Returned, World, states, task
-from tests.execution.harness import Call as Work
+from tests.execution.definitions import states, task
+from tests.execution.harness import START, World
+from tests.execution.outcomes import Call as Work
+from tests.execution.outcomes import Raised, Returned
 
 CALLS: dict[str, Any] = {"pay": {}, "ship": {}, "cancel": {}}
 OVER = {"Type": "Succeed", "On": {"*": {"Refuse": "it is over"}}}
@@ -557,7 +559,7 @@ def test_an_effect_of_a_self_transition_is_closed_before_it_is_opened_again() ->
 
 @pytest.mark.parametrize("limit", ["TimeoutSeconds", "HeartbeatSeconds"])
 def test_an_effect_has_time_limits_of_its_own(limit: str) -> None:
-    from tests.execution.harness import Hung
+    from tests.execution.outcomes import Hung
 
     retry = [{"ErrorEquals": ["States.Timeout"], "MaxAttempts": 1}]
     definition = reviewed()

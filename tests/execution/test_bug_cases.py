@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.asl.limits import DEFAULT, STRICT_AWS
-from tests.execution.harness import Call, Handler, Outcome, Raised, Returned, World
+from tests.execution.harness import World
+from tests.execution.outcomes import Call, Handler, Outcome, Raised, Returned
 
 STRICT = {"A43", "A44"}
 """They are about limits, which only strict-aws has."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.execution.harness import World, states
+from tests.execution.definitions import states
+from tests.execution.harness import World
 
 
 def choosing(**fields: Any) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.execution.harness import PASS, Raised, Returned, World, mapping, script, states, task
+from tests.execution.definitions import PASS, mapping, states, task
+from tests.execution.harness import World
+from tests.execution.outcomes import Raised, Returned, script
 
 
 def reading(path: str) -> dict[str, Any]:

@@ -20,7 +20,9 @@ from orchestrator.execution.events import (
     frame_of,
 )
 from orchestrator.execution.payload import Payload
-from tests.execution.harness import START, Hung, World, mapping, parallel, script, states, task
+from tests.execution.definitions import mapping, parallel, states, task
+from tests.execution.harness import START, World
+from tests.execution.outcomes import Hung, script
 
 WAIT: dict[str, Any] = {"Type": "Wait", "Seconds": 60, "End": True}
 

@@ -18,7 +18,8 @@ from orchestrator.execution.history import (
     to_native,
 )
 from orchestrator.execution.payload import Payload
-from tests.execution.harness import START, World, states, task
+from tests.execution.definitions import states, task
+from tests.execution.harness import START, World
 
 document = st.recursive(
     st.none()

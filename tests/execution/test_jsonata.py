@@ -13,20 +13,9 @@ from orchestrator.execution.decide import begin
 from orchestrator.execution.evaluate import evaluate_here
 from orchestrator.execution.frame import Scope
 from orchestrator.execution.history import to_aws
-from tests.execution.harness import (
-    PASS,
-    Call,
-    Hung,
-    Outcome,
-    Raised,
-    Returned,
-    World,
-    mapping,
-    parallel,
-    script,
-    states,
-    task,
-)
+from tests.execution.definitions import PASS, mapping, parallel, states, task
+from tests.execution.harness import World
+from tests.execution.outcomes import Call, Hung, Outcome, Raised, Returned, script
 
 
 def queries(**named: Any) -> dict[str, Any]:

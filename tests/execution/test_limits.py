@@ -12,18 +12,9 @@ from orchestrator.asl.document import Json
 from orchestrator.asl.limits import Limits
 from orchestrator.execution.commands import WakeAt
 from orchestrator.execution.frame import RestsOn
-from tests.execution.harness import (
-    PASS,
-    Call,
-    Outcome,
-    Raised,
-    Returned,
-    World,
-    mapping,
-    parallel,
-    states,
-    task,
-)
+from tests.execution.definitions import PASS, mapping, parallel, states, task
+from tests.execution.harness import World
+from tests.execution.outcomes import Call, Outcome, Raised, Returned
 
 FEW = Limits(states_per_transaction=10)
 

@@ -8,20 +8,9 @@ import pytest
 
 from orchestrator.asl.limits import Limits
 from orchestrator.execution.frame import FrameStatus
-from tests.execution.harness import (
-    PASS,
-    Call,
-    Hung,
-    Outcome,
-    Raised,
-    Returned,
-    World,
-    mapping,
-    parallel,
-    script,
-    states,
-    task,
-)
+from tests.execution.definitions import PASS, mapping, parallel, states, task
+from tests.execution.harness import World
+from tests.execution.outcomes import Call, Hung, Outcome, Raised, Returned, script
 
 
 def each(**fields: Any) -> dict[str, Any]:

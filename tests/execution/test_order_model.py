@@ -7,7 +7,8 @@ import random
 import pytest
 
 from tests.conftest import ROOT
-from tests.execution.harness import Call, Outcome, Returned, World
+from tests.execution.harness import World
+from tests.execution.outcomes import Call, Outcome, Returned
 
 ORDER = (ROOT / "definitions" / "order.asl.json").read_text()
 REVIEW = "the fraud review is not finished"

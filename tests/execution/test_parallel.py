@@ -5,20 +5,9 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.execution.frame import FrameStatus, RestsOn
-from tests.execution.harness import (
-    PASS,
-    Call,
-    Hung,
-    Lost,
-    Outcome,
-    Raised,
-    Returned,
-    World,
-    parallel,
-    script,
-    states,
-    task,
-)
+from tests.execution.definitions import PASS, parallel, states, task
+from tests.execution.harness import World
+from tests.execution.outcomes import Call, Hung, Lost, Outcome, Raised, Returned, script
 
 
 def by_state(**outcomes: Outcome) -> World:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from orchestrator.asl.limits import Limits
-from tests.execution.harness import PASS, World, states
+from tests.execution.definitions import PASS, states
+from tests.execution.harness import World
 
 
 def passing(**fields: Any) -> dict[str, Any]:

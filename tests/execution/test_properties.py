@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.asl.limits import Limits
-from tests.execution.harness import Call, Hung, Lost, Outcome, Raised, Returned, World
+from tests.execution.harness import World
+from tests.execution.outcomes import Call, Hung, Lost, Outcome, Raised, Returned
 
 ENDS = {"SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED"}
 TERMINAL = {"Succeed", "Fail"}

@@ -14,7 +14,8 @@ import pytest
 
 from orchestrator.asl.limits import STRICT_AWS
 from orchestrator.execution.history import to_aws
-from tests.execution.harness import Call, Handler, Hung, Outcome, Raised, Returned, World
+from tests.execution.harness import World
+from tests.execution.outcomes import Call, Handler, Hung, Outcome, Raised, Returned
 
 GROUPS = (
     "arguments",

@@ -9,20 +9,9 @@ from typing import Any
 import pytest
 
 from orchestrator.execution.frame import RestsOn
-from tests.execution.harness import (
-    PASS,
-    START,
-    Hung,
-    Lost,
-    Outcome,
-    Raised,
-    Returned,
-    World,
-    mapping,
-    script,
-    states,
-    task,
-)
+from tests.execution.definitions import PASS, mapping, states, task
+from tests.execution.harness import START, World
+from tests.execution.outcomes import Hung, Lost, Outcome, Raised, Returned, script
 
 
 def caught(*names: str, **fields: Any) -> dict[str, Any]:

@@ -14,21 +14,9 @@ from orchestrator.execution.events import (
     DeadlinePassed,
     StopRequested,
 )
-from tests.execution.harness import (
-    Call,
-    Handler,
-    Hung,
-    Lost,
-    Outcome,
-    Raised,
-    Returned,
-    World,
-    echo,
-    mapping,
-    parallel,
-    states,
-    task,
-)
+from tests.execution.definitions import mapping, parallel, states, task
+from tests.execution.harness import World
+from tests.execution.outcomes import Call, Handler, Hung, Lost, Outcome, Raised, Returned, echo
 
 LANGUAGES = ("JSONPath", "JSONata")
 

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from orchestrator.execution.frame import RestsOn
-from tests.execution.harness import PASS, Raised, Returned, World, states, task
-from tests.execution.harness import Call as Work
+from tests.execution.definitions import PASS, states, task
+from tests.execution.harness import World
+from tests.execution.outcomes import Call as Work
+from tests.execution.outcomes import Raised, Returned
 
 CALLS: dict[str, Any] = {"pay": {}, "ship": {}, "cancel": {}}
 OVER: dict[str, Any] = {"Type": "Succeed"}

@@ -13,19 +13,9 @@ from orchestrator.asl.limits import Limits
 from orchestrator.execution.commands import RingBell, WakeAt
 from orchestrator.execution.events import MomentDue, TaskSucceeded
 from orchestrator.execution.frame import RestsOn
-from tests.execution.harness import (
-    START,
-    Call,
-    Hung,
-    Lost,
-    Outcome,
-    Raised,
-    Returned,
-    World,
-    script,
-    states,
-    task,
-)
+from tests.execution.definitions import states, task
+from tests.execution.harness import START, World
+from tests.execution.outcomes import Call, Hung, Lost, Outcome, Raised, Returned, script
 
 
 def test_a_task_rests_on_its_handler_and_ends_with_the_result() -> None:

@@ -10,18 +10,9 @@ from orchestrator.asl.document import Json
 from orchestrator.asl.limits import Limits
 from orchestrator.execution.frame import FrameStatus
 from orchestrator.execution.history import to_aws
-from tests.execution.harness import (
-    PASS,
-    Raised,
-    Returned,
-    World,
-    machine_of,
-    mapping,
-    parallel,
-    script,
-    states,
-    task,
-)
+from tests.execution.definitions import PASS, machine_of, mapping, parallel, states, task
+from tests.execution.harness import World
+from tests.execution.outcomes import Raised, Returned, script
 
 SHOW: dict[str, Any] = {"Type": "Pass", "Parameters": {"x.$": "$x"}, "End": True}
 

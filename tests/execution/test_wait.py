@@ -9,7 +9,8 @@ import pytest
 
 from orchestrator.execution.commands import WakeAt
 from orchestrator.execution.frame import RestsOn
-from tests.execution.harness import START, World, states
+from tests.execution.definitions import states
+from tests.execution.harness import START, World
 
 
 def waiting(**fields: Any) -> dict[str, Any]:

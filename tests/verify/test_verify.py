@@ -17,7 +17,8 @@ from orchestrator.execution.frame import ExecutionStatus
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.execution.payload import Payload
 from orchestrator.verify import Record, verify
-from tests.execution.harness import Raised, Returned, StuckError, World
+from tests.execution.harness import StuckError, World
+from tests.execution.outcomes import Raised, Returned
 from tests.execution.test_properties import INPUTS, LIMITS, VALUES, machines, scripted
 
 
