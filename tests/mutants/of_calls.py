@@ -15,13 +15,16 @@ TREE: Final = "orchestrator/execution/tree.py"
 RECORDS: Final = "orchestrator/store/call.py"
 
 AWAIT: Final = "tests/execution/test_await.py::"
+KEPT: Final = "tests/execution/test_kept_calls.py::"
+FIRING: Final = "tests/execution/test_timers.py::"
+EFFECTS: Final = "tests/execution/test_effects.py::"
 CHARTS: Final = "tests/execution/test_statecharts.py::"
 STORED: Final = "tests/store/test_calls.py::"
-TIMERS: Final = AWAIT + (
+TIMERS: Final = FIRING + (
     "test_timers_fire_once_each_by_moment_and_the_one_that_leads_away_ends_the_rest"
 )
-TURNS: Final = AWAIT + "test_effects_follow_entry_exit_and_reaction_in_the_order_of_their_turns"
-IN_ORDER: Final = AWAIT + (
+TURNS: Final = EFFECTS + "test_effects_follow_entry_exit_and_reaction_in_the_order_of_their_turns"
+IN_ORDER: Final = KEPT + (
     "test_kept_calls_are_decided_in_the_order_of_their_arrival_until_the_frame_has_left"
 )
 
@@ -47,14 +50,14 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
         CALLING,
         "replace(execution, version=execution.version + 1, kept=execution.kept + 1)",
         "replace(execution, version=execution.version + 1)",
-        AWAIT + "test_a_call_that_arrives_while_a_task_runs_is_kept_and_decided_at_the_next_await",
+        KEPT + "test_a_call_that_arrives_while_a_task_runs_is_kept_and_decided_at_the_next_await",
     ),
     mutant(
         "no more calls are kept than may be",
         CALLING,
         "    if execution.kept >= most:\n",
         "    if False:\n",
-        AWAIT + "test_no_more_calls_are_kept_than_may_be",
+        KEPT + "test_no_more_calls_are_kept_than_may_be",
     ),
     mutant(
         "a call is kept while somebody could accept it",
@@ -77,14 +80,14 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
         CALLING,
         "    if execution.ended_at is not None:\n        reason",
         "    if False:\n        reason",
-        AWAIT + "test_what_has_ended_answers_as_its_final_state_says",
+        KEPT + "test_what_has_ended_answers_as_its_final_state_says",
     ),
     mutant(
         "what is kept is refused at the end",
         DECIDE,
         "        calling.close(transition)\n",
         "",
-        AWAIT + "test_a_kept_call_is_refused_at_the_latest_when_the_execution_ends",
+        KEPT + "test_a_kept_call_is_refused_at_the_latest_when_the_execution_ends",
     ),
     mutant(
         "every call has its verdict in the end (in the whole)",
@@ -99,7 +102,7 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
         CALLING,
         "    for call in transition.book.undecided():\n",
         "    for call in transition.book.kept():\n",
-        AWAIT + "test_a_call_that_finds_the_history_full_ends_the_execution",
+        KEPT + "test_a_call_that_finds_the_history_full_ends_the_execution",
     ),
     # -- who is asked
     mutant(
@@ -209,7 +212,7 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
         AWAIT_STATE,
         "thread.set_timers(tuple(one for one in thread.timers if one is not timer))",
         "thread.set_timers(thread.timers)",
-        AWAIT + "test_several_that_are_due_at_once_fire_by_moment_then_by_place",
+        FIRING + "test_several_that_are_due_at_once_fire_by_moment_then_by_place",
     ),
     mutant(
         "a timer that leads away ends the rest",
@@ -217,7 +220,7 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
         "            leave(transition, thread, state, thread.input, entry.next)\n"
         "            return\n",
         "            leave(transition, thread, state, thread.input, entry.next)\n",
-        AWAIT + "test_the_timer_that_leads_away_is_the_last_to_fire",
+        FIRING + "test_the_timer_that_leads_away_is_the_last_to_fire",
     ),
     mutant(
         "a timer fires when its time has come",
@@ -238,7 +241,7 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
         AWAIT_STATE,
         "key=lambda timer: (timer.at, timer.place)",
         "key=lambda timer: timer.place",
-        AWAIT + "test_several_that_are_due_at_once_fire_by_moment_then_by_place",
+        FIRING + "test_several_that_are_due_at_once_fire_by_moment_then_by_place",
     ),
     # -- effects
     mutant(
@@ -267,14 +270,14 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
         EFFECT,
         "task, token=transition.token(), attempt=task.attempt + 1,",
         "task, token=transition.token(), key=transition.token(), attempt=task.attempt + 1,",
-        AWAIT + "test_an_effect_holds_nothing_up_and_is_tried_eight_times_with_one_key",
+        EFFECTS + "test_an_effect_holds_nothing_up_and_is_tried_eight_times_with_one_key",
     ),
     mutant(
         "an effect runs again only after it has failed for good",
         DECIDE,
         'None if _has_failed(view, event.frame) else "the effect has not failed for good"',
         "None",
-        AWAIT + "test_an_effect_that_has_ended_is_not_run_again",
+        EFFECTS + "test_an_effect_that_has_ended_is_not_run_again",
     ),
     mutant(
         "effects outlive their execution",
@@ -288,7 +291,7 @@ OF_CALLS: Final[tuple[Mutant, ...]] = (
         DECIDE,
         "    return isinstance(event, CallArrived) or is_effect(frame_of(event))\n",
         "    return is_effect(frame_of(event))\n",
-        AWAIT + "test_what_has_ended_answers_as_its_final_state_says",
+        KEPT + "test_what_has_ended_answers_as_its_final_state_says",
     ),
     mutant(
         "who is made to leave runs its exit effects",

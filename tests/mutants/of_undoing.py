@@ -7,6 +7,9 @@ from typing import Final
 from tests.mutants.mutant import Mutant, mutant
 
 SAGAS: Final = "tests/execution/test_sagas.py::"
+WHEN: Final = "tests/execution/test_when_undone.py::"
+UNKNOWN: Final = "tests/execution/test_unknown_outcomes.py::"
+FAILING: Final = "tests/execution/test_failing_compensations.py::"
 ANSWERS: Final = "tests/execution/test_answers.py::"
 TASKS: Final = "orchestrator/execution/states/task.py"
 UNDOING: Final = "orchestrator/execution/undoing.py"
@@ -40,21 +43,21 @@ OF_UNDOING: Final[tuple[Mutant, ...]] = (
         REGISTER,
         "if isinstance(state, Task) and state.pivot:",
         "if isinstance(state, Task) and state.pivot and False:",
-        SAGAS + "test_after_a_pivot_nothing_before_it_is_undone",
+        UNKNOWN + "test_after_a_pivot_nothing_before_it_is_undone",
     ),
     mutant(
         "only what says so is undone when nobody knows whether it has happened",
         REGISTER,
         "if state.compensate is None or not state.compensate_unknown or silent is None:",
         "if state.compensate is None or silent is None:",
-        SAGAS + "test_a_silent_step_is_undone_only_if_it_says_so",
+        UNKNOWN + "test_a_silent_step_is_undone_only_if_it_says_so",
     ),
     mutant(
         "a handler of a cancelled branch is waited for",
         REGISTER,
         "return claimed and state.resource.kind is not Kind.ACTIVITY",
         "return False and claimed and state.resource.kind is not Kind.ACTIVITY",
-        SAGAS + "test_a_handler_that_runs_on_in_a_cancelled_branch_is_waited_for",
+        UNKNOWN + "test_a_handler_that_runs_on_in_a_cancelled_branch_is_waited_for",
     ),
     mutant(
         "at a time limit the child that is stopped is waited for",
@@ -75,41 +78,41 @@ OF_UNDOING: Final[tuple[Mutant, ...]] = (
         "orchestrator/execution/failure.py",
         "if catcher.compensate and undoing.wanted(transition, thread.id, thread.entry):",
         "if undoing.wanted(transition, thread.id, thread.entry):",
-        SAGAS + "test_a_catcher_without_it_undoes_nothing_and_keeps_what_is_pending",
+        WHEN + "test_a_catcher_without_it_undoes_nothing_and_keeps_what_is_pending",
     ),
     mutant(
         "a Retrier of a fork undoes before its delay starts",
         "orchestrator/execution/failure.py",
         "elif not isinstance(state, Task) and undoing.wanted(transition, thread.id, thread.entry):",
         "elif False and undoing.wanted(transition, thread.id, thread.entry):",
-        SAGAS + "test_a_retrier_of_a_map_undoes_first_and_then_the_delay_starts",
+        WHEN + "test_a_retrier_of_a_map_undoes_first_and_then_the_delay_starts",
     ),
     mutant(
         "while it is undone a stop changes nothing",
         "orchestrator/execution/decide.py",
         "return None if event.abort else _undoing(view)",
         "return None",
-        SAGAS + "test_while_it_undoes_a_stop_changes_nothing_and_calls_are_refused",
+        WHEN + "test_while_it_undoes_a_stop_changes_nothing_and_calls_are_refused",
     ),
     mutant(
         "the time limit does not count while it is undone",
         "orchestrator/execution/decide.py",
         "return _undoing(view) or _stale_deadline(view, event, now)",
         "return _stale_deadline(view, event, now)",
-        SAGAS + "test_a_deadline_does_not_count_while_it_undoes",
+        FAILING + "test_a_deadline_does_not_count_while_it_undoes",
     ),
     mutant(
         "what runs already is taken over, not run twice",
         REGISTER,
         "transition.pending.mark(note.number, CompensationStatus.DOUBTFUL)",
         "transition.pending.mark(note.number, CompensationStatus.PENDING)",
-        SAGAS + "test_a_failure_elsewhere_takes_over_what_is_being_undone",
+        FAILING + "test_a_failure_elsewhere_takes_over_what_is_being_undone",
     ),
     mutant(
         "a lost at-most-once compensation is blocked",
         COMPENSATING,
         "            unknown = task.at_most_once\n            failure = lost(",
         "            failure = lost(",
-        SAGAS + "test_a_lost_compensation_at_most_once_is_blocked_not_repeated",
+        FAILING + "test_a_lost_compensation_at_most_once_is_blocked_not_repeated",
     ),
 )
