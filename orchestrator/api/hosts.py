@@ -6,16 +6,11 @@ along, and gets nothing.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Collection
+from typing import Final
 
 from fastapi import Response
-
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
-"""One of ASGI."""
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """What this machine is called from itself."""
@@ -27,7 +22,7 @@ MISDIRECTED: Final = 421
 class Hosts:
     """Answers requests to known names, and refuses all others before anything reads them."""
 
-    def __init__(self, app: Application, names: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
         self._app = app
         self._names = frozenset(name.lower() for name in names)
 

@@ -5,14 +5,15 @@ Whatever is asked, the answer is one of a route's or a problem document.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.parse import unquote_to_bytes
 
 import structlog
 from fastapi import Request, Response
+from starlette.types import Receive, Scope, Send
 
 from orchestrator.api.content import check_content
 from orchestrator.api.problem import Problem, problem_of
@@ -21,9 +22,6 @@ from orchestrator.asl.document import Json
 log = structlog.get_logger(__name__)
 
 Answer: TypeAlias = Callable[[Request], Awaitable[Response]]
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)

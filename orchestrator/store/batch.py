@@ -123,7 +123,6 @@ UPDATE_FORKS: Final = (
     )
     .values({name: bindparam(name) for name in _FORK_CHANGES})
 )
-INSERT_EXECUTIONS: Final = insert(executions)
 INSERT_FRAMES: Final = insert(frames)
 INSERT_FORKS: Final = insert(forks)
 INSERT_HISTORY: Final = insert(history)
@@ -152,8 +151,6 @@ INSERT_ORPHANS: Final[dict[str, Insert]] = {
     dialect: of(orphans).values(since=current_moment()).on_conflict_do_nothing()
     for dialect, of in _ON.items()
 }
-
-_TEXTS: Final = ("data", "arguments", "item")
 
 
 def _rows() -> list[Row]:

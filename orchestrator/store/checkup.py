@@ -25,7 +25,13 @@ from sqlalchemy import (
 from orchestrator.execution.frame import ExecutionStatus, FrameKind
 from orchestrator.execution.history import UnknownLevel, decode
 from orchestrator.store.database import Database
-from orchestrator.store.rows import EXECUTION_COLUMNS, FORK_COLUMNS, read_execution, read_fork
+from orchestrator.store.rows import (
+    EXECUTION_COLUMNS,
+    FORK_COLUMNS,
+    Values,
+    read_execution,
+    read_fork,
+)
 from orchestrator.store.tables import (
     KEPT,
     READY,
@@ -181,13 +187,13 @@ def check_up(database: Database, execution: int) -> Checkup | None:
     return found[0] if found else None
 
 
-def _check_ups(connection: Connection, dialect: str, page: Sequence[Any]) -> list[Checkup]:
+def _check_ups(connection: Connection, dialect: str, page: Sequence[Values]) -> list[Checkup]:
     if not page:
         return []
     parameters = {_ids: listed(dialect, [row[0] for row in page])}
 
-    def rows(statement: Select[Any]) -> dict[int, list[Any]]:
-        found: dict[int, list[Any]] = {}
+    def rows(statement: Select[Any]) -> dict[int, list[Values]]:
+        found: dict[int, list[Values]] = {}
         for row in connection.execute(statement, parameters):
             found.setdefault(row[0], []).append(row)
         return found
@@ -215,7 +221,7 @@ def _check_ups(connection: Connection, dialect: str, page: Sequence[Any]) -> lis
     ]
 
 
-def _summary(rows: Sequence[Any]) -> HistorySummary | None:
+def _summary(rows: Sequence[Values]) -> HistorySummary | None:
     if not rows:
         return None
     _, last_id, gap, events = rows[0]

@@ -19,7 +19,13 @@ from orchestrator.execution.frame import Execution, ExecutionStatus, Fork, Frame
 from orchestrator.store.call import CALL_COLUMNS, read_call
 from orchestrator.store.database import Database
 from orchestrator.store.execution import NEWEST
-from orchestrator.store.rows import EXECUTION_COLUMNS, FORK_COLUMNS, read_execution, read_fork
+from orchestrator.store.rows import (
+    EXECUTION_COLUMNS,
+    FORK_COLUMNS,
+    Values,
+    read_execution,
+    read_fork,
+)
 from orchestrator.store.tables import (
     calls,
     executions,
@@ -77,7 +83,9 @@ class Page:
 
 
 @cache
-def listing_statement(*, by_machine: bool, by_status: bool, by_state: bool, rising: bool) -> Any:
+def listing_statement(
+    *, by_machine: bool, by_status: bool, by_state: bool, rising: bool
+) -> Select[Any]:
     """Return a page of executions with their root frames; by state: among the next WINDOW."""
     e = executions.c
     picked = select(*EXECUTION_COLUMNS).where(
@@ -138,7 +146,7 @@ def executions_page(database: Database, sought: Sought, limit: int) -> Page:
     looked_to = None
     with database.reading() as connection:
         statement = listing_statement(**picks, by_state=by_state, rising=rising)
-        rows: Sequence[Any] = connection.execute(statement, parameters).all()
+        rows = connection.execute(statement, parameters).all()
         if by_state and len(rows) <= limit and not rising:
             asked = {key: value for key, value in parameters.items() if key in _OF_WINDOW}
             looked_to = connection.execute(_window_end(**picks), asked).scalar()
@@ -152,7 +160,7 @@ _OF_WINDOW: Final = frozenset({"below", "first", "at_machine", "at_status"})
 _WIDTH: Final = len(EXECUTION_COLUMNS)
 
 
-def _listed(row: Sequence[Any]) -> Listed:
+def _listed(row: Values) -> Listed:
     run = read_execution(row[:_WIDTH])
     state, rests_on, since = row[_WIDTH : _WIDTH + 3]
     return Listed(run, run.final_state if state is None else state, rests_on, since)

@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from orchestrator.execution.call import Call, Verdict
 from orchestrator.execution.compensation import Compensation, Mark
 from orchestrator.execution.decision import Decision, FrameUpdate, Seen, View
-from orchestrator.execution.frame import Fork, is_effect
+from orchestrator.execution.frame import Fork, Frame, is_effect
 
 
 def merged(first: Decision, second: Decision) -> Decision:
     """Return the decision that writes what both write, one after the other."""
-    inserted = {frame.id: frame for frame in first.inserted if not _gone(frame.id, second.removed)}
-    updated = {
-        change.frame.id: change
-        for change in first.updated
-        if not _gone(change.frame.id, second.removed)
-    }
-    for change in second.updated:
-        frame = change.frame
-        if frame.id in inserted:
-            inserted[frame.id] = frame
-        elif frame.id in updated:
-            updated[frame.id] = FrameUpdate(frame, updated[frame.id].seen)
-        else:
-            updated[frame.id] = change
     gone = _merged_gone(first, second)
-    for frame_id in gone:
-        updated.pop(frame_id, None)
-        inserted.pop(frame_id, None)
-    inserted |= {frame.id: frame for frame in second.inserted}
+    inserted, updated, kept = _merged_frames(first, second, gone.keys())
     made, changed, over = _merged_forks(first, second)
-    kept = {change.frame.id: change for change in (*first.kept, *second.kept)}
-    for frame_id in kept.keys() & updated.keys():
-        kept[frame_id] = FrameUpdate(kept[frame_id].frame, updated.pop(frame_id).seen)
     registered, marked = _merged_compensations(first, second)
     arrived = {call.id: call for call in (*first.calls_inserted, *second.calls_inserted)}
     decided = {call.id: call for call in (*first.calls_decided, *second.calls_decided)}
@@ -63,6 +43,34 @@ def merged(first: Decision, second: Decision) -> Decision:
         orphans=first.orphans + second.orphans,
         leaves_children=first.leaves_children or second.leaves_children,
     )
+
+
+def _merged_frames(
+    first: Decision, second: Decision, gone: Collection[str]
+) -> tuple[dict[str, Frame], dict[str, FrameUpdate], dict[str, FrameUpdate]]:
+    """Return the frames that are inserted, updated and kept, by id; `gone`: those that go."""
+    inserted = {frame.id: frame for frame in first.inserted if not _gone(frame.id, second.removed)}
+    updated = {
+        change.frame.id: change
+        for change in first.updated
+        if not _gone(change.frame.id, second.removed)
+    }
+    for change in second.updated:
+        frame = change.frame
+        if frame.id in inserted:
+            inserted[frame.id] = frame
+        elif frame.id in updated:
+            updated[frame.id] = FrameUpdate(frame, updated[frame.id].seen)
+        else:
+            updated[frame.id] = change
+    for frame_id in gone:
+        updated.pop(frame_id, None)
+        inserted.pop(frame_id, None)
+    inserted |= {frame.id: frame for frame in second.inserted}
+    kept = {change.frame.id: change for change in (*first.kept, *second.kept)}
+    for frame_id in kept.keys() & updated.keys():
+        kept[frame_id] = FrameUpdate(kept[frame_id].frame, updated.pop(frame_id).seen)
+    return inserted, updated, kept
 
 
 def _merged_compensations(

@@ -8,11 +8,10 @@ for just that moment; whatever else becomes of the frame, the row is over.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import (
     BigInteger,
@@ -47,6 +46,7 @@ from orchestrator.store import event as events
 from orchestrator.store import transition
 from orchestrator.store.database import Database
 from orchestrator.store.moment import Moment, current_moment
+from orchestrator.store.rows import Values
 from orchestrator.store.tables import executions, frames, trail, undecided
 from orchestrator.store.values import TrailRow, Undecided
 
@@ -268,7 +268,7 @@ def left_to_operators(database: Database, limit: int) -> list[Undecided]:
         return [_undecided(row) for row in connection.execute(_LEFT, {"most": limit})]
 
 
-def _undecided(row: Sequence[Any]) -> Undecided:
+def _undecided(row: Values) -> Undecided:
     execution, frame, entry, event, error, strikes, stored_at, try_at = row
     return Undecided(
         execution=execution,

@@ -6,13 +6,13 @@ A process that is only held up keeps its lock, and so its claims for the whole o
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
     Float,
+    Row,
     Text,
     TextClause,
     Update,
@@ -120,11 +120,11 @@ _ROWS: Final = select(workers, _silent.label("silent")).order_by(workers.c.id)
 def worker_list(database: Database) -> list[WorkerRow]:
     """Return all processes that are or were, those that died lately too."""
     with database.reading() as connection:
-        rows: Sequence[Any] = connection.execute(_ROWS).all()
+        rows = connection.execute(_ROWS).all()
     return [_worker(row) for row in rows]
 
 
-def _worker(row: Any) -> WorkerRow:
+def _worker(row: Row[Any]) -> WorkerRow:
     serves = None if row.serves is None else json.loads(row.serves)
     return WorkerRow(
         id=row.id,
