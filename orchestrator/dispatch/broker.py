@@ -20,10 +20,10 @@ BROKER_SECONDS: Final = 0.5
 """How long a broker may take to connect or to answer. It is asked once: a lost bell rings again."""
 SILENT_SECONDS: Final = 1.0
 """How long a broker that failed is not asked again."""
-MOST_TASKS: Final = 100
-"""Tasks per queue that are rung for at once; slots go on by themselves."""
 TASKS_PER_BELL: Final = 8
 """A message costs more than what it brings about: one says that several tasks are ready."""
+MOST_BELLS: Final = 16
+"""Messages per queue that are sent at once: of more tasks each rings for more, to be handed on."""
 
 _TIMEOUTS: Final = {"socket_timeout": BROKER_SECONDS, "socket_connect_timeout": BROKER_SECONDS}
 
@@ -63,9 +63,10 @@ class CeleryBell:
         """Publish bells for ready tasks, a few per message, to the queues that serve them."""
         self._send(
             [
-                (queue, min(TASKS_PER_BELL, left))
+                (queue, min(each, left))
                 for queue, tasks in queues.items()
-                for left in range(min(tasks, MOST_TASKS), 0, -TASKS_PER_BELL)
+                for each in (max(TASKS_PER_BELL, -(-tasks // MOST_BELLS)),)
+                for left in range(tasks, 0, -each)
             ]
         )
 

@@ -41,9 +41,12 @@ def test_a_message_names_only_the_bell_and_for_how_many_tasks_it_rings(redis_url
     assert bell.failures == 0
 
 
-def test_tasks_that_are_rung_for_are_bounded(redis_url: str) -> None:
-    CeleryBell(redis_url).ring({"payments": 10_000})
-    assert sum(told(redis_url, "payments")) == 100
+def test_all_tasks_are_rung_for_in_a_bounded_number_of_messages(redis_url: str) -> None:
+    bell = CeleryBell(redis_url)
+    for queue, tasks in (("payments", 10_000), ("shipping", 500), ("returns", 129)):
+        bell.ring({queue: tasks})
+        assert sum(told(redis_url, queue)) == tasks
+        assert len(told(redis_url, queue)) <= 16
 
 
 def test_who_has_not_slots_enough_hands_on_in_two_halves(redis_url: str) -> None:
