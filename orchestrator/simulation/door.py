@@ -79,6 +79,11 @@ class Door:
         elif outcome is Outcome.STALE:
             self._world.count(Sometimes.STOP_LATE)
 
+    def abort(self, execution: int) -> None:
+        """End an execution now, whatever it has still to undo."""
+        self._world.ledger.asked_to_abort.add(execution)
+        self.tell([StopRequested(execution, "Aborted", "by hand", abort=True)])
+
     def tell(self, events: Sequence[Event]) -> list[Outcome | None]:
         """Hand events over; None: nobody knows what became of them."""
         try:

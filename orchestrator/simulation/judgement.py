@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchestrator.asl.machine import Machine
-from orchestrator.execution.frame import ExecutionStatus
+from orchestrator.execution.compensation import Undoing
+from orchestrator.execution.frame import ExecutionStatus, is_effect, is_undo
 from orchestrator.simulation.call_checks import Talk
 from orchestrator.simulation.calls import Callers
 from orchestrator.simulation.case import Case
 from orchestrator.simulation.checks import Story
+from orchestrator.simulation.forecast import Forecast
 from orchestrator.simulation.model import Ending, Model
 from orchestrator.simulation.sagas import (
     MOST_COMPENSATIONS,
@@ -53,7 +55,8 @@ class Judge:
             faults = story.disorder()
             if not faults:
                 faults = [*story.faults(), *talk.faults()]
-                faults += undoing_faults(story.runs, story.history, left)
+                faults += undoing_faults(story.execution, story.runs, story.history, left)
+                faults += self._undone_otherwise(story)
                 faults += self._callers.faults(name, {call.id: call for call in talk.calls})
             for fault in faults:
                 self._world.blame(f"{name}: {fault}")
@@ -66,11 +69,28 @@ class Judge:
             if story.case.exact:
                 self._compare(name, story)
 
+    def _undone_otherwise(self, story: Story) -> list[str]:
+        """Compare what was undone with what is foretold, unless the history had no room for it."""
+        most = story.case.limits.history_events
+        if not story.machine.undoes or (most is not None and len(story.history) >= most):
+            return []
+        frames = {
+            run.claim.row.entry: run.claim.frame
+            for run in story.runs
+            if not is_effect(run.claim.frame) and not is_undo(run.claim.frame)
+        }
+        return list(Forecast(story.machine, story.execution, story.history, frames).faults())
+
     def _judge_stop(self, name: str, story: Story) -> None:
         ledger, execution = self._world.ledger, story.execution
         aborted = execution.status is ExecutionStatus.ABORTED
-        if aborted and execution.id not in ledger.asked_to_stop:
+        if aborted and execution.id not in ledger.asked_to_stop | ledger.asked_to_abort:
             self._world.blame(f"{name}: who stopped it?")
+        abandoned = execution.undoing is Undoing.ABANDONED
+        if abandoned and execution.id not in ledger.asked_to_abort:
+            self._world.blame(f"{name}: who abandoned what it had to undo?")
+        if abandoned:
+            self._world.count(Sometimes.UNDOING_ABANDONED)
         if execution.id in ledger.stopped and not aborted and not story.is_full:
             self._world.blame(f"{name}: it was stopped, and ended otherwise")
 

@@ -43,6 +43,7 @@ class Ledger:
     started: dict[str, int] = field(default_factory=dict)
     """The execution of each name."""
     asked_to_stop: set[int] = field(default_factory=set)
+    asked_to_abort: set[int] = field(default_factory=set)
     stopped: set[int] = field(default_factory=set)
     """Executions of which a door has heard that the stop is committed."""
     run_again: set[tuple[int, str]] = field(default_factory=set)

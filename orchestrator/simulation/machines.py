@@ -16,7 +16,7 @@ from orchestrator.asl.limits import DEFAULT, Limits
 from orchestrator.simulation.awaits import State, add_calls, await_state, led_to
 from orchestrator.simulation.case import LAMBDA, ONCE, WORK, Case, Manner, shaped
 from orchestrator.simulation.chance import Chance
-from orchestrator.simulation.sagas import add_compensations
+from orchestrator.simulation.sagas import add_compensations, doom
 
 SHAPE: Final[Json] = {"a.$": "$.a", "b.$": "$.b", "n.$": "$.n"}
 SELECTED: Final[Json] = {
@@ -40,17 +40,25 @@ def draw_limits(chance: Chance) -> Limits:
     return limits
 
 
-def draw_case(chance: Chance, limits: Limits, *, called: bool = False) -> Case:
-    """Draw a machine with an input and the manners of its handlers; `called`: it can be called."""
-    exact = not called and chance.happens(0.5) and limits.history_events is None
-    maker = _Maker(chance, exact=exact, called=called)
+def draw_case(
+    chance: Chance, limits: Limits, *, called: bool = False, undoing: bool = False
+) -> Case:
+    """Draw a machine with an input and the manners of its handlers.
+
+    `called`: it can be called; `undoing`: it is made of steps that can be undone.
+    """
+    wild = called or undoing
+    exact = not wild and chance.happens(0.5) and limits.history_events is None
+    maker = _Maker(chance, exact=exact, called=called, undoing=undoing)
     machine = maker.branch(chance.whole(0, 2))
     if called:
         add_calls(chance, machine)
     if not exact and chance.happens(0.3):
         machine["TimeoutSeconds"] = chance.whole(3, 30)
     if not exact and not called:
-        maker.manners |= add_compensations(document.write(machine), machine)
+        if undoing and chance.happens(0.6):
+            doom(machine)
+        maker.manners |= add_compensations(document.write(machine), machine, always=undoing)
     return Case(
         text=document.write(machine),
         input=shaped(chance, 2),
@@ -64,10 +72,11 @@ def draw_case(chance: Chance, limits: Limits, *, called: bool = False) -> Case:
 class _Maker:
     """Makes machines with names that are unique in the whole machine."""
 
-    def __init__(self, chance: Chance, *, exact: bool, called: bool) -> None:
+    def __init__(self, chance: Chance, *, exact: bool, called: bool, undoing: bool) -> None:
         self.chance = chance
         self.exact = exact
         self.called = called
+        self.undoing = undoing
         self.manners: dict[str, Manner] = {}
         self.names = 0
         self.most = 12
@@ -85,7 +94,7 @@ class _Maker:
         }
 
     def branch(self, depth: int) -> dict[str, Json]:
-        count = self.chance.whole(1, 4)
+        count = self.chance.whole(2, 5) if self.undoing else self.chance.whole(1, 4)
         names = [f"S{self.names + n}" for n in range(count)]
         self.names += count
         states: dict[str, Json] = {}
@@ -102,6 +111,8 @@ class _Maker:
         types += ["Choice"] if later else ["Succeed", "Fail"]
         if self.called and later:
             types += ["Await"] * 12
+        if self.undoing:
+            types += ["Task"] * 6
         if depth and self.names < self.most:
             types += ["Parallel", "Map", "Map", "Parallel", "Map"]
         chosen = self.chance.one_of(types)

@@ -40,6 +40,8 @@ LOOKED_AFTER: Final = 8
 CALLED_EVERY: Final = 3
 """The machines of every third seed wait to be called; the others are drawn as if there were none.
 """
+UNDOING_EVERY: Final = 7
+"""The machines of every seventh seed are sagas, whoever else would have drawn them."""
 
 
 class Simulation:
@@ -107,9 +109,15 @@ class _Bench:
             parse=lru_cache(maxsize=None)(definition.parse),
             wake=schedulers.wake,
         )
-        run = _Run(world, deployment, schedulers, called=seed % CALLED_EVERY == 1)
+        run = _Run(world, deployment, schedulers, **_kind(seed))
         run.go()
         return Report(seed, tuple(world.faults), world.counts, tuple(world.log))
+
+
+def _kind(seed: int) -> dict[str, bool]:
+    """What a seed is about, apart from everything."""
+    undoing = seed % UNDOING_EVERY == 2  # noqa: PLR2004  # none of the seeds that are kept
+    return {"called": seed % CALLED_EVERY == 1 and not undoing, "undoing": undoing}
 
 
 def _rates(chance: Chance) -> Rates:
@@ -131,7 +139,13 @@ class _Run:
     """One seed's deployment, from its start until everything has ended."""
 
     def __init__(
-        self, world: World, deployment: Deployment, schedulers: Schedulers, *, called: bool
+        self,
+        world: World,
+        deployment: Deployment,
+        schedulers: Schedulers,
+        *,
+        called: bool,
+        undoing: bool,
     ) -> None:
         self._world = world
         self._called = called
@@ -143,7 +157,7 @@ class _Run:
         self._cases: dict[str, Case] = {}
         self._machines: dict[str, Machine] = {}
         self._calls: list[Call] = []
-        self._operator = Operator(world, deployment.observer, self._doors)
+        self._operator = Operator(world, deployment.observer, self._doors, aborts=undoing)
         self._ended: set[int] = set()
         """Executions without frames: they have ended, once and for all."""
         self._workers_to_be = [self._worker(n, deployment) for n in range(world.chance.whole(1, 3))]
@@ -166,9 +180,11 @@ class _Run:
             doors=self._doors,
             ended=self._ended,
             stops=world.chance.happens(0.4),
+            aborts=undoing,
         )
         for n in range(world.chance.whole(1, 4)):
-            self._plan(f"m{n}", draw_case(world.chance, deployment.limits, called=called))
+            case = draw_case(world.chance, deployment.limits, called=called, undoing=undoing)
+            self._plan(f"m{n}", case)
 
     def _worker(self, number: int, deployment: Deployment) -> Process:
         def make(process: Process) -> Worker:

@@ -10,9 +10,9 @@ from hashlib import sha256
 
 from orchestrator.asl.document import Json
 from orchestrator.engine import Outcome
-from orchestrator.execution.compensation import Compensation
+from orchestrator.execution.compensation import Compensation, Undoing
 from orchestrator.execution.events import CompensationRetried, CompensationSkipped
-from orchestrator.execution.frame import FrameStatus, UndoNote, is_undo
+from orchestrator.execution.frame import Execution, FrameStatus, UndoNote, is_undo
 from orchestrator.execution.history import HistoryEvent
 from orchestrator.simulation.case import UNDO, Manner
 from orchestrator.simulation.chance import Chance
@@ -25,13 +25,27 @@ from orchestrator.store import Store
 MOST_COMPENSATIONS = 10_000
 
 
-def add_compensations(text: str, machine: dict[str, Json]) -> dict[str, Manner]:
+def doom(machine: dict[str, Json]) -> None:
+    """Let a machine fail where it would end well."""
+    states = machine["States"]
+    if not isinstance(states, dict):
+        return
+    for state in states.values():
+        if isinstance(state, dict) and state.pop("End", None) is not None:
+            state["Next"] = "Doom"
+    if any(isinstance(state, dict) and state.get("Next") == "Doom" for state in states.values()):
+        states["Doom"] = {"Type": "Fail", "Error": "E", "Cause": "why"}
+
+
+def add_compensations(
+    text: str, machine: dict[str, Json], *, always: bool = False
+) -> dict[str, Manner]:
     """Let a machine undo what it does, or not; return how the handlers of undoing behave.
 
     Everything is drawn from its text, so that nothing else of a seed is another.
     """
     chance = Chance(int.from_bytes(sha256(text.encode()).digest()[:8], "big"))
-    if not chance.happens(0.5):
+    if not chance.happens(0.5) and not always:
         return {}
     manners: dict[str, Manner] = {}
     _decorate(chance, machine, manners, top=True)
@@ -86,11 +100,13 @@ def _scopes(state: dict[str, Json]) -> Iterator[dict[str, Json]]:
 
 @dataclass(slots=True)
 class Operator:
-    """Retries what is blocked once, then skips it."""
+    """Retries what is blocked once, then skips it, or has the whole abandoned."""
 
     world: World
     store: Store
     doors: Doors
+    aborts: bool = False
+    """Whether executions are ended now that have not undone all."""
     retried: set[tuple[int, str]] = field(default_factory=set)
 
     def look(self) -> None:
@@ -105,6 +121,9 @@ class Operator:
         if door is None:
             return
         self.world.count(Sometimes.COMPENSATION_BLOCKED)
+        if self.aborts and self.world.chance.happens(0.3):
+            door.process.later(0.0, partial(door.abort, number))
+            return
         wanted = CompensationSkipped if (number, frame) in self.retried else CompensationRetried
         event = wanted(number, frame, undo.event, undo.place)
         self.retried.add((number, frame))
@@ -121,11 +140,14 @@ class Operator:
 
 
 def undoing_faults(
-    runs: Sequence[Run], history: Sequence[HistoryEvent], left: Sequence[Compensation]
+    execution: Execution,
+    runs: Sequence[Run],
+    history: Sequence[HistoryEvent],
+    left: Sequence[Compensation],
 ) -> Iterator[str]:
     """Yield what is wrong with what was undone, once an execution has ended."""
     for one in left:
-        if one.is_open:
+        if one.is_open and execution.undoing is not Undoing.ABANDONED:
             yield f"the compensation {one.number} of {one.state} is {one.status} at the end"
     ended: Counter[object] = Counter()
     for event in history:

@@ -84,6 +84,7 @@ class Sometimes(StrEnum):
     COMPENSATION_BLOCKED = "a compensation failed for good"
     COMPENSATION_RETRIED = "a blocked compensation was run again"
     COMPENSATION_SKIPPED = "a blocked compensation was skipped"
+    UNDOING_ABANDONED = "an abort abandoned what was to be undone"
     # -- the language
     MAP_BY_INDEX = "a Map admitted by index"
     CROWDED = "a fork was large enough to be decided under its lock"

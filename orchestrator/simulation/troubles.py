@@ -31,6 +31,8 @@ class Troubles:
     """Executions that are known to have ended."""
     stops: bool
     """Whether executions are stopped by hand."""
+    aborts: bool
+    """Whether some of them are ended at once, without undoing anything."""
     over: bool = False
 
     def begin(self) -> None:
@@ -89,6 +91,9 @@ class Troubles:
         started = [one for one in started if self._runs(one)] or started
         if door is not None and started:
             execution = self.world.chance.one_of(started)
+            if self.aborts and self.world.chance.happens(0.3):
+                door.process.later(0.0, partial(door.abort, execution))
+                return
             runs = self._runs(execution)
             door.process.later(0.0, partial(door.stop, execution, runs=runs))
 
