@@ -148,6 +148,7 @@ class Console:
     async def _answer(self, request: Request, page: Page, *, changes: bool = False) -> Response:
         visitor: Visitor | None = None
         try:
+            self._guard.admit(request)
             visitor = await self._run(self._guard.visitor, request)
             form: dict[str, str] = {}
             if changes:

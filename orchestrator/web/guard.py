@@ -62,6 +62,14 @@ class Guard:
         return hmac.digest(self._key, secret.encode(), sha256).hex()
 
     @staticmethod
+    def admit(request: Request) -> None:
+        """Raise Refused where a page of another site embeds one of these; links may lead here."""
+        mode = request.headers.get("sec-fetch-mode", "navigate")
+        shown = request.headers.get("sec-fetch-dest", "document")
+        if is_foreign(request) and (mode, shown) != ("navigate", "document"):
+            raise Refused(403, "Not for other sites", "Pages of other sites may only link here.")
+
+    @staticmethod
     def check(request: Request, visitor: Visitor, given: str) -> None:
         """Raise Refused unless a form comes from a page of this console."""
         known = not visitor.new and hmac.compare_digest(given.encode(), visitor.token.encode())

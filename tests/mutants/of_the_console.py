@@ -58,6 +58,13 @@ OF_THE_CONSOLE: Final[tuple[Mutant, ...]] = (
         _OTHERS_NEWS,
     ),
     mutant(
+        "pages of other sites embed none of the console's",
+        GUARD,
+        'if is_foreign(request) and (mode, shown) != ("navigate", "document"):',
+        "if False:",
+        GUARDS + "test_a_page_of_another_site_may_link_here_and_embed_nothing",
+    ),
+    mutant(
         "another port is another site",
         GUARD,
         'return site not in ("same-origin", "none")',

@@ -174,6 +174,20 @@ def test_a_page_of_another_site_hears_no_news(home: House, visitor: Visitor) -> 
             assert heard.status_code == 200
 
 
+def test_a_page_of_another_site_may_link_here_and_embed_nothing(visitor: Visitor) -> None:
+    foreign = {"Sec-Fetch-Site": "cross-site"}
+    for path in ("/", "/health?examine=1", "/machines"):
+        for mode in ("no-cors", "cors", "same-origin"):
+            answer = visitor.http.get(path, headers={**foreign, "Sec-Fetch-Mode": mode})
+            assert answer.status_code == 403
+    link = {**foreign, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert visitor.http.get("/", headers=link).is_success
+    frame = {**link, "Sec-Fetch-Dest": "iframe"}
+    assert visitor.http.get("/", headers=frame).status_code == 403
+    own = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}
+    assert visitor.http.get("/", headers=own).is_success
+
+
 def test_so_many_pages_hear_news_and_those_that_go_leave_their_places(home: House) -> None:
     with ExitStack() as stack:
         *_, last = (_listens(home, stack) for _ in range(MOST_WATCHERS + 1))
