@@ -132,8 +132,10 @@ class Maker:
 
     def query_task(self, state: dict[str, Any], depth: int, others: list[str]) -> None:  # noqa: ARG002
         state["Resource"] = "celery:t"
-        some: dict[str, Any] = {"TimeoutSeconds": "{% 10 + $states.input.n %}"}
-        some["Arguments"] = self.draw(QUERIES) if self.wild() else QUERY_SHAPE
+        # Always one of them: a handler may hang, and nothing else ends that.
+        limits: list[Any] = [20, "{% 10 + $states.input.n %}"]
+        state["TimeoutSeconds"] = self.draw(st.sampled_from(limits))
+        some: dict[str, Any] = {"Arguments": self.draw(QUERIES) if self.wild() else QUERY_SHAPE}
         if self.draw(st.booleans()):
             some["Output"] = "{% $merge([$states.input, {'b': $states.result}]) %}"
         state |= self.choose(some)

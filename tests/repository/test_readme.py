@@ -44,7 +44,8 @@ ASKED = "sqlite:///"
 SERVED = "postgresql://"
 ASKING = "orchestrator start order-payment --name 4712"
 AWS = "orchestrator dev"
-RUN_HERE = (ALONE, ASKED, SERVED, ASKING, AWS, INSIDE)
+VARIABLES = "orchestrator env"
+RUN_HERE = (ALONE, ASKED, SERVED, ASKING, AWS, VARIABLES, INSIDE)
 
 
 def test_every_command_is_run_by_a_test() -> None:
@@ -89,9 +90,10 @@ def test_on_servers_an_order_is_deployed_started_shown_and_stopped(
 
 
 def test_programs_for_aws_find_what_they_need(shell: Shell) -> None:
-    serve, variables, _client = block(AWS)
+    (serve,) = block(AWS)
+    variables, _client = block(VARIABLES)
     port = free_port()
-    shell.type(serve.replace("orchestrator dev", f"orchestrator dev --port {port}"))
+    shell.type(f"{serve} --port {port} &")
     (ask,) = re.findall(r"\$\((.*)\)", variables)
     exported = shell.type(f"{ask} --port {port}")
     (endpoint,) = re.findall(r"export AWS_ENDPOINT_URL\w*=(\S+)", exported)

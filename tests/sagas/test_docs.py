@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,22 @@ def test_the_page_shows_the_definition_and_counts_the_states_of_both() -> None:
     counts = [len(list(machine.every_state())) for machine in machines if machine is not None]
     assert f"| states | {counts[0]} | {counts[1]} |" in PAGE
     assert "ompensate" not in chain
+
+
+def test_the_command_of_the_page_shows_a_trip_that_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("ORCHESTRATOR_LEDGER_URL", raising=False)
+    monkeypatch.setenv("ORCHESTRATOR_DATA", "")
+    (tmp_path / "definitions").symlink_to(ROOT / "definitions")
+    monkeypatch.chdir(tmp_path)
+    (typed,) = [text for language, text in BLOCKS if language == "sh"]
+    with pytest.raises(SystemExit) as ended:
+        command(shlex.split(typed)[1:])
+    assert ended.value.code == 1
+    said = capsys.readouterr().err
+    assert "FAILED CardDeclined" in said
+    assert said.count(" is undone: ") == 4
 
 
 WAYS = {
