@@ -8,6 +8,7 @@ from typing import Final
 import structlog
 
 from orchestrator.asl.document import Json
+from orchestrator.asl.states import Task
 from orchestrator.engine.arrival import Outcome
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.starting import began
@@ -66,18 +67,28 @@ class Children:
             began(arn, run.started_at.timestamp()),
             self._described(run, arn, given.text, None if output is None else output.text),
             self._described(run, arn, given.value, None if output is None else output.value),
-            self._left_to_undo(run),
+            self._left_to_undo(run, parent),
         )
 
-    def _left_to_undo(self, run: Execution) -> tuple[Compensation, ...]:
+    def _left_to_undo(self, run: Execution, parent: Parent) -> tuple[Compensation, ...]:
         """What an execution that has succeeded leaves to its parent, if that wants it."""
         machine = self._engine.machine(run.revision)
         if not machine.undoes or run.status is not ExecutionStatus.SUCCEEDED:
             return ()
+        if not self._adopts(parent):
+            return ()
         return tuple(
             replace(one, terms=one.terms or terms_of(machine.effect(one.pointer)))
-            for one in self._store.compensations(run.id, MOST_LEFT)
+            for one in self._store.pending_compensations(run.id, MOST_LEFT)
             if one.status is CompensationStatus.PENDING
+        )
+
+    def _adopts(self, parent: Parent) -> bool:
+        """Tell whether any state of a parent's machine takes over what its children leave."""
+        run = self._store.execution(parent.execution)
+        return run is not None and any(
+            isinstance(state, Task) and state.adopts
+            for state in self._engine.machine(run.revision).every_state()
         )
 
     def _described(self, run: Execution, arn: str, given: Json, output: Json) -> Payload:

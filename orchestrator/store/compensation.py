@@ -22,7 +22,7 @@ from orchestrator.execution.payload import Payload
 from orchestrator.store.database import Database
 from orchestrator.store.note import read_terms, written_terms
 from orchestrator.store.rows import Row, Values
-from orchestrator.store.tables import OPEN_TO_UNDO, compensations
+from orchestrator.store.tables import NOT_OVER, OPEN_TO_UNDO, compensations
 
 COLUMNS: Final = tuple(compensations.c)
 _KEY: Final = ("execution", "scope", "event", "place")
@@ -40,13 +40,17 @@ def _upsert(of: type[postgresql.Insert | sqlite.Insert]) -> Insert:
 
 REGISTER: Final[dict[str, Insert]] = {dialect: _upsert(of) for dialect, of in _ON.items()}
 _here: Final = compensations.c.execution == bindparam("at_execution")
+_floor: Final = compensations.c.event >= bindparam("at_event")
 _between: Final = and_(
     _here,
     compensations.c.scope >= bindparam("low"),
     compensations.c.scope <= bindparam("high"),
-    compensations.c.event >= bindparam("at_event"),
-    OPEN_TO_UNDO,
+    _floor,
+    NOT_OVER,
 )
+"""By the primary key: no more is read than the stretch has."""
+_anywhere: Final = and_(_here, _floor, OPEN_TO_UNDO)
+"""By the index of open ones, the newest first: no more is read than is asked for."""
 _one: Final = and_(
     _here,
     compensations.c.scope == bindparam("at_scope"),
@@ -57,13 +61,14 @@ MARK: Final = update(compensations).where(_one).values(status=bindparam("status"
 DROP: Final = delete(compensations).where(_between)
 
 _order: Final = tuple_(compensations.c.event, compensations.c.place)
-_NEWEST: Final = (
-    select(*COLUMNS)
-    .where(_between)
-    .order_by(compensations.c.event.desc(), compensations.c.place.desc())
-    .limit(1)
+_first: Final = (
+    select(*COLUMNS).order_by(compensations.c.event.desc(), compensations.c.place.desc()).limit(1)
 )
-_OLDER: Final = _NEWEST.where(_order < tuple_(bindparam("before"), bindparam("before_place")))
+_older: Final = _order < tuple_(bindparam("before"), bindparam("before_place"))
+_NEWEST: Final = _first.where(_between)
+_OLDER: Final = _NEWEST.where(_older)
+_NEWEST_OF_ALL: Final = _first.where(_anywhere)
+_OLDER_OF_ALL: Final = _NEWEST_OF_ALL.where(_older)
 _EVERY: Final = select(*COLUMNS).where(_between)
 _ONE: Final = select(*COLUMNS).where(_one)
 _OF_EXECUTION: Final = (
@@ -73,6 +78,12 @@ _OF_EXECUTION: Final = (
     .limit(bindparam("most"))
 )
 
+_PENDING: Final = (
+    select(*COLUMNS)
+    .where(_here, OPEN_TO_UNDO)
+    .order_by(compensations.c.event, compensations.c.place)
+    .limit(bindparam("most"))
+)
 _COUNT: Final = (
     select(func.count())
     .select_from(compensations)
@@ -99,17 +110,25 @@ def _rows(connection: Connection, execution: int, wanted: Wanted) -> Sequence[Va
     at |= stretch_row(execution, wanted.stretch)
     if wanted.every:
         return connection.execute(_EVERY, at).all()
+    whole = wanted.stretch.low == ""
     if wanted.before is None:
-        return connection.execute(_NEWEST, at).all()
+        return connection.execute(_NEWEST_OF_ALL if whole else _NEWEST, at).all()
     before, before_place = wanted.before
     at |= {"before": before, "before_place": before_place}
-    return connection.execute(_OLDER, at).all()
+    return connection.execute(_OLDER_OF_ALL if whole else _OLDER, at).all()
 
 
 def of_execution(database: Database, execution: int, limit: int) -> list[Compensation]:
     """Return the compensations of an execution in the order of what they undo."""
     with database.reading() as connection:
         rows = connection.execute(_OF_EXECUTION, {"at_execution": execution, "most": limit})
+        return [read_compensation(row) for row in rows]
+
+
+def pending_of(database: Database, execution: int, limit: int) -> list[Compensation]:
+    """Return what is still to be undone of an execution, in the order of doing."""
+    with database.reading() as connection:
+        rows = connection.execute(_PENDING, {"at_execution": execution, "most": limit})
         return [read_compensation(row) for row in rows]
 
 

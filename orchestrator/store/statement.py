@@ -26,7 +26,7 @@ from orchestrator.store.errors import GroupBroken
 from orchestrator.store.fault import sqlstate
 from orchestrator.store.rows import Row
 from orchestrator.store.tables import (
-    OPEN_TO_UNDO,
+    NOT_OVER,
     calls,
     compensations,
     documents,
@@ -261,7 +261,7 @@ STEPS: Final[dict[str, str]] = {
         "{these}, dropped_met AS (DELETE FROM compensations USING dropped WHERE"
         " compensations.execution = dropped.at_execution AND compensations.scope >= low"
         " AND compensations.scope <= high AND compensations.event >= dropped.at_event"
-        f" AND compensations.{OPEN_TO_UNDO.text})"
+        f" AND compensations.{NOT_OVER.text})"
     ),
     "registered": (
         "registered AS (INSERT INTO compensations ({names}) SELECT {picked} FROM {rows}"

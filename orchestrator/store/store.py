@@ -378,6 +378,10 @@ class Store:
         """Return what of an execution can be undone or was, in the order of doing."""
         return compensation.of_execution(self._ready(), execution_id, limit)
 
+    def pending_compensations(self, execution_id: int, limit: int) -> list[Compensation]:
+        """Return what of an execution is still to be undone, in the order of doing."""
+        return compensation.pending_of(self._ready(), execution_id, limit)
+
     def skipped_compensations(self, execution_id: int) -> int:
         """Return how many compensations of an execution operators have passed over."""
         return compensation.count(self._ready(), execution_id, CompensationStatus.SKIPPED)

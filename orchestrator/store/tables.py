@@ -260,6 +260,9 @@ compensations: Final = Table(
 OPEN_TO_UNDO: Final = text("status IN ('doubtful', 'pending', 'running', 'blocked')")
 """A compensation that is open: it is still to be run."""
 
+NOT_OVER: Final = text("status NOT IN ('done', 'skipped', 'void')")
+"""The same in words from which no index of open ones follows: for the few of a narrow scope."""
+
 _partial_index(
     "compensations_open",
     compensations.c.execution,
