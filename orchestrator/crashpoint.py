@@ -13,6 +13,8 @@ from typing import Final
 
 POINTS: Final = ("claimed", "handled", "committing", "committed", "due")
 """A task claimed; its handler returned; before COMMIT; after it, before any bell; moments read."""
+OF_CHILDREN: Final = ("taken over", "forgotten")
+"""A parent has heard of the end of its child; what the child could undo is forgotten there."""
 
 _name, _, _number = os.environ.get("ORCHESTRATOR_CRASH_AT", "").partition("@")
 _reached: Final = itertools.count(1)

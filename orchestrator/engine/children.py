@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+from orchestrator import crashpoint
 from orchestrator.asl.document import Json
 from orchestrator.asl.states import Task
 from orchestrator.engine.arrival import Outcome
@@ -49,8 +50,10 @@ class Children:
             if handled.outcome is Outcome.FAILED:
                 log.warning("a parent could not be told", child=run.id, reason=handled.reason)
                 return 0
+            crashpoint.reach("taken over")
             if self._engine.machine(run.revision).undoes:
                 self._store.forget_compensations(run.id)
+                crashpoint.reach("forgotten")
             # The last: until then a crash leaves it to the next sweep.
             self._store.children.told(run.id)
         return len(ended)

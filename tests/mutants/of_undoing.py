@@ -102,6 +102,13 @@ OF_UNDOING: Final[tuple[Mutant, ...]] = (
         FAILING + "test_a_deadline_does_not_count_while_it_undoes",
     ),
     mutant(
+        "a retry or skip names what it concerns, by frame and entry",
+        "orchestrator/execution/decide.py",
+        "return (frame.undo.event, frame.undo.place) == (event.event, event.place)",
+        "return True",
+        SAGAS + "test_who_skips_twice_does_not_skip_what_blocks_next",
+    ),
+    mutant(
         "what runs already is taken over, not run twice",
         REGISTER,
         "transition.pending.mark(note.number, CompensationStatus.DOUBTFUL)",

@@ -149,13 +149,7 @@ class Saga:
 
     def _lives(self, point: str, number: int) -> bool:
         """Run a process that is to die at a place; whether it did, before the saga has ended."""
-        process = FORKS.Process(target=live, args=(self.url, self.address, f"{point}@{number}"))
-        process.start()
-        process.join(LIFE_SECONDS)
-        code = process.exitcode
-        process.kill()
-        process.join()
-        process.close()
+        code = lived(self.url, self.address, f"{point}@{number}")
         assert code in (0, -signal.SIGKILL), f"{self.address} at {point}@{number}: {code}"
         return code != 0
 
@@ -199,6 +193,18 @@ def rage(toll: Toll, seed: int, urls: Sequence[str], folder: Path) -> None:
             migrate(url)  # here: one after the other, as Alembic wants it within a process
             sagas.append(Saga(url, f"s{toll.sagas}", random.Random(draw.random()), toll))
         at_once([saga.run for saga in sagas])
+
+
+def lived(url: str, address: str, crash_at: str) -> int | None:
+    """Let one process live; how it has ended."""
+    process = FORKS.Process(target=live, args=(url, address, crash_at))
+    process.start()
+    process.join(LIFE_SECONDS)
+    code = process.exitcode
+    process.kill()
+    process.join()
+    process.close()
+    return code
 
 
 def live(url: str, address: str, crash_at: str) -> None:
