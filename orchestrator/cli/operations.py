@@ -212,8 +212,8 @@ def _print_diagnosis(diagnosis: Diagnosis, json: bool) -> None:
     if diagnosis.failed_bells:
         print(f"{diagnosis.failed_bells} bells did not reach the broker; tasks were found by looks")
     for one in diagnosis.findings:
-        about = f" {printing.plain(one.execution)}" if one.execution else ""
-        print(f"{one.kind.value}:{about}: {printing.short(one.text, printing.WIDEST_TEXT)}")
+        about = f" {printing.plain(one.execution)}:" if one.execution else ""
+        print(f"{one.kind.value}:{about} {printing.short(one.text, printing.WIDEST_TEXT)}")
         for command in remedies(one.kind.value, one.execution or "", one.part):
             print(f"  {command}")
     if not diagnosis.findings:

@@ -131,13 +131,17 @@ def _follow(service: Orchestrator, address: str, data: Path) -> None:
 
 
 def _waits(service: Orchestrator, address: str, data: Path) -> Iterator[str]:
-    """What the frames wait for, and what can be typed elsewhere about what is blocked."""
+    """What the frames wait for, and what can be typed elsewhere to let them go on."""
     frames = service.describe_execution(address).frames
     unserved = service.unserved()
     words = (f"{f.state}: {printing.rests_on(f, unserved)}" for f in frames)
     if frames:
         yield printing.plain("; ".join(words))
     where = quote(f"sqlite:///{data / composition.EMBEDDED_DATABASE}")
+    for wait in service.execution_waits(address):
+        if wait.calls:
+            typed = f"orchestrator call {quote(address)} CALL --database-url {where}"
+            yield f"  {typed}: it takes {', '.join(wait.calls)}"
     for frame in frames:
         for command in printing.blocked_commands(address, frame):
             yield f"  {command} --database-url {where}"

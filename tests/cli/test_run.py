@@ -19,7 +19,7 @@ import pytest
 
 from orchestrator import main
 from tests.acceptance.orders import DEFINITION, ROOT
-from tests.cli.conftest import ASKS, FAILS, PASSES, TRACEBACK, WAITS, Call, definition
+from tests.cli.conftest import ASKS, AWAITS, FAILS, PASSES, TRACEBACK, WAITS, Call, definition
 
 File = Callable[[str, str], Path]
 INPUTS = ROOT / "definitions" / "inputs" / "order-payment"
@@ -201,6 +201,26 @@ def test_undoing_that_is_blocked_is_told_with_the_commands_that_let_it_go_on(
     assert (process.returncode, out) == (1, "")
     assert "Book                     is not undone: it was skipped" in err
     assert "FAILED Broken" in err
+
+
+def test_what_waits_to_be_called_says_how(call: Call, file: File, tmp_path: Path) -> None:
+    file("hold.asl.json", AWAITS)
+    with subprocess.Popen(
+        [sys.executable, "-m", "orchestrator", "run", "hold.asl.json", "--name", "h"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        while "orchestrator call" not in (line := process.stderr.readline()):
+            assert line
+        typed, _, takes = line.partition(": it takes ")
+        assert takes == "go\n"
+        assert call(*shlex.split(typed.replace("CALL", "go"))[1:]).code == 0
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, "SUCCEEDED" in err) == (0, "{}\n", True)
 
 
 @pytest.mark.parametrize("text", [WAITS, ASKS], ids=["wait", "task"])

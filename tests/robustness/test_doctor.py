@@ -309,6 +309,7 @@ def test_the_command_says_what_is_wrong_and_ends_with_1(
     code, said = _command(capsys, "doctor", *url)
     assert code == 1
     assert "nothing will wake it: waits:waits0: frame (root) in 'Wait'" in said
+    assert "::" not in said
     code, said = _command(capsys, "doctor", "--json", *url)
     assert code == 1
     (finding,) = json.loads(said)["findings"]
