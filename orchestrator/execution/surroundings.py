@@ -9,7 +9,7 @@ from orchestrator.asl.document import Json
 from orchestrator.asl.paths import NO_VARIABLES, ContextSource, Variables
 from orchestrator.asl.states import Map, Parallel, Task
 from orchestrator.execution.context import context_object, moment_text
-from orchestrator.execution.frame import lineage
+from orchestrator.execution.frame import Frame, lineage
 from orchestrator.execution.payload import Payload
 from orchestrator.execution.thread import Thread
 from orchestrator.execution.transition import Transition
@@ -81,10 +81,20 @@ def _context(transition: Transition, thread: Thread, item: tuple[int, Payload] |
 def _item_around(transition: Transition, frame_id: str) -> tuple[int, Payload] | None:
     tree = transition.tree
     for one in reversed(lineage(frame_id)):
-        item = tree.standing(one).item if tree.knows(one) else None
-        if item is not None:
-            return int(one.rsplit(".", 1)[1]), item
+        place = tree.standing(one) if tree.knows(one) else None
+        if place is not None and place.item is not None:
+            return _index(transition, place), place.item
     return None
+
+
+def _index(transition: Transition, place: Thread | Frame) -> int:
+    """Return the index of the iteration in which a frame stands: its own, or one around it."""
+    machine, parts, name = transition.machine, place.id.split("/"), place.state
+    while name is not None and (name := machine.around(name)) is not None:
+        if isinstance(machine.state(name), Map):
+            break
+        parts.pop()  # a branch: it was cancelled, and has kept the item of the iteration
+    return int(parts[-1].rsplit(".", 1)[1])
 
 
 def surround(transition: Transition, thread: Thread) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from orchestrator.asl.document import Json
 from orchestrator.execution.decision import Stale
 from orchestrator.execution.events import (
@@ -177,3 +179,31 @@ def test_items_and_variables_are_those_of_their_time() -> None:
     assert [one for one in given_to if one == {"item": "one", "v": 1}] * 2 == [
         {"item": "one", "v": 1}
     ] * 4
+
+
+@pytest.mark.parametrize("language", ["JSONPath", "JSONata"])
+def test_below_an_iteration_its_index_stays_though_all_around_is_cancelled(language: str) -> None:
+    """What runs on in a branch of an iteration is undone with the item and index of that."""
+    given: Json = {"Parameters": {"item.$": "$$.Map.Item.Value", "index.$": "$$.Map.Item.Index"}}
+    if language == "JSONata":
+        item = "$states.context.Map.Item"
+        given = {"Arguments": {"item": f"{{% {item}.Value %}}", "index": f"{{% {item}.Index %}}"}}
+    assert isinstance(given, dict)
+    last = states(slow=task(Resource="celery:slow", Compensate=undo("slow", **given)))
+    other = states(x=task(Resource="celery:x"))
+    definition = states(
+        fork=parallel(
+            states(m=mapping(states(both=parallel(last, other)))),
+            states(
+                w={"Type": "Wait", "Seconds": 5, "Next": "bad"}, bad=task(Resource="celery:bad")
+            ),
+        ),
+    )
+    definition["QueryLanguage"] = language
+    definition["States"]["fork"]["Branches"][0]["States"]["m"] |= (
+        {"Items": ["one", "two"]} if language == "JSONata" else {"ItemsPath": "$"}
+    )
+    world = World(definition, failing("bad", otherwise=slow("slow"))).run(["one", "two"])
+    given_to = [c.input for c in world.calls if "undo" in c.resource]
+    items = {one["item"]: one["index"] for one in given_to if isinstance(one, dict)}
+    assert items == {"one": 0, "two": 1}

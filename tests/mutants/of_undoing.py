@@ -106,7 +106,14 @@ OF_UNDOING: Final[tuple[Mutant, ...]] = (
         "orchestrator/execution/decide.py",
         "return (frame.undo.event, frame.undo.place) == (event.event, event.place)",
         "return True",
-        SAGAS + "test_who_skips_twice_does_not_skip_what_blocks_next",
+        FAILING + "test_who_skips_twice_does_not_skip_what_blocks_next",
+    ),
+    mutant(
+        "below an iteration its index is seen, whatever is cancelled",
+        "orchestrator/execution/surroundings.py",
+        "parts.pop()  # a branch",
+        "pass  # a branch",
+        FAILING + "test_below_an_iteration_its_index_stays_though_all_around_is_cancelled",
     ),
     mutant(
         "what runs already is taken over, not run twice",
