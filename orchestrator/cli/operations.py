@@ -43,15 +43,24 @@ def retry(
     json: Json = False,
 ) -> None:
     """Decide again what could not be decided, and run again the compensations that are blocked."""
+    from orchestrator.service import NothingToRetry
+
     with facade(database_url, broker_url) as service:
         run = service.find_execution(address)
+        failed = False
+        if compensation is None:
+            try:
+                retried = service.operations.retry_execution(address, _who(), reason)
+            except NothingToRetry:
+                if not service.compensations.blocked(run.id):
+                    raise
+            else:
+                _print_retried(retried, json)
+                failed = bool(retried.failed)
         if compensation is not None or service.compensations.blocked(run.id):
             done = service.compensations.retry(address, _who(), reason, compensation)
             _print_compensations(address, "run again", done, json)
-            return
-        retried = service.operations.retry_execution(address, _who(), reason)
-        _print_retried(retried, json)
-        if retried.failed:
+        if failed:
             raise typer.Exit(EXIT_FAILED)
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from orchestrator.cli import main as command
 from orchestrator.client import CallError, Client
+from orchestrator.execution.events import DeadlinePassed
+from orchestrator.store import Pauses
 from tests.calls.house import serving
 from tests.calls.machines import Deployment, deployment
 from tests.sagas.trade import GATES, chain, step
@@ -165,6 +167,34 @@ def _skip_by_command(
     ]
     assert trail[:2] == [("ann", "retry", "the bank is back"), ("ann", "skip", "done by hand")]
     assert trail[2][1:] == ("skip", "done by hand, too")
+
+
+def test_a_retry_decides_what_is_kept_and_runs_again_what_is_blocked(
+    trade: Deployment, database_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caught = {"ErrorEquals": ["States.ALL"], "Compensate": True, "Next": "end"}
+    both = {"Type": "Parallel", "Branches": [chain(["a", "b"])], "Catch": [caught], "End": True}
+    states = {"both": both, "end": {"Type": "Succeed"}}
+    definition = {"StartAt": "both", "States": states, "TimeoutSeconds": 3_600}
+    trade.service.deploy("two", json.dumps(definition))
+    given = json.dumps({"trouble": {"fail": ["b", "undo a"]}})
+    address = trade.service.start_execution("two", "one", given).address
+    trade.until(lambda: trade.service.describe_execution(address).undoing == "blocked")
+    run = trade.service.find_execution(address)
+    assert run.deadline_at is not None
+    kept = DeadlinePassed(run.id, run.deadline_at)
+    assert trade.store.strike(kept, "a fault of ours", Pauses(first_seconds=3_600)) == 1
+    capsys.readouterr()
+    for least in (1, 0):
+        with pytest.raises(SystemExit) as done:
+            command(["retry", address, "--reason", "mended", "--database-url", database_url])
+        assert done.value.code in (0, None)
+        said = capsys.readouterr().out
+        assert said.count("1 applied") == least
+        assert said.count("run again") == 1
+        trade.until(lambda: trade.service.describe_execution(address).undoing == "blocked")
+    trade.service.stop_execution(address, abort=True)
+    assert ended(trade, address) == "TIMED_OUT"
 
 
 def test_a_stop_undoes_and_an_abort_does_not(trade: Deployment, database_url: str) -> None:
