@@ -112,10 +112,9 @@ class Compensations:
         _check(reason)
         run = self._find(address)
         chosen = self._chosen(run, compensation)
-        for number, at in chosen.items():
-            _, event, place = at.number
-            self._told(number, CompensationRetried(run.id, at.frame, event, place))
-            self._store.note(run.id, who, f"retry {number}", reason)
+        for one in chosen.values():
+            self._tell(run, CompensationRetried, one)
+            self._store.note(run.id, who, f"retry {one.id}", reason)
         return list(chosen)
 
     def skip(
@@ -131,10 +130,9 @@ class Compensations:
         if len(chosen) > 1:
             several = ", ".join(chosen)
             raise CompensationNotBlocked(f"several are blocked, name one of them: {several}")
-        for number, at in chosen.items():
-            _, event, place = at.number
-            self._told(number, CompensationSkipped(run.id, at.frame, event, place))
-            self._store.note(run.id, who, f"skip {number}", reason)
+        for one in chosen.values():
+            self._tell(run, CompensationSkipped, one)
+            self._store.note(run.id, who, f"skip {one.id}", reason)
         return list(chosen)
 
     def _chosen(self, run: Execution, compensation: str | None) -> dict[str, Blocked]:
@@ -146,10 +144,16 @@ class Compensations:
             raise CompensationNotBlocked(f"{which} of {run.machine}:{run.name} is blocked")
         return blocked
 
-    def _told(self, number: str, event: CompensationRetried | CompensationSkipped) -> None:
-        (handled,) = self._engine.handle_many([event])
+    def _tell(
+        self,
+        run: Execution,
+        act: type[CompensationRetried | CompensationSkipped],
+        blocked: Blocked,
+    ) -> None:
+        _, event, place = blocked.number
+        (handled,) = self._engine.handle_many([act(run.id, blocked.frame, event, place)])
         if handled.outcome is not Outcome.COMMITTED:
-            raise CompensationNotBlocked(f"{number}: {handled.reason}")
+            raise CompensationNotBlocked(f"{blocked.id}: {handled.reason}")
 
 
 def _check(reason: str) -> None:
