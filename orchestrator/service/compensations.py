@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.engine import Engine, Outcome
-from orchestrator.execution.compensation import Compensation, Key, Undoing
+from orchestrator.execution.compensation import (
+    Compensation,
+    CompensationStatus,
+    Key,
+    Undoing,
+)
 from orchestrator.execution.events import CompensationRetried, CompensationSkipped
 from orchestrator.execution.frame import Execution, Frame, FrameStatus, is_undo
 from orchestrator.service.errors import CompensationNotBlocked, ReasonMissing
 from orchestrator.store import Store
 
 MOST_LISTED: Final = 1_000
+_TRIED: Final = frozenset({CompensationStatus.RUNNING, CompensationStatus.BLOCKED})
+"""What a frame is at, which knows how it failed last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +92,15 @@ class Compensations:
         Raises ExecutionDoesNotExist.
         """
         run = self._find(address)
+        stored = self._store.compensations(run.id, MOST_LISTED)
+        tried = any(one.status in _TRIED for one in stored)
         notes = {
             frame.undo.number: frame.undo
-            for frame in self._store.frames(run.id)
+            for frame in (self._store.frames(run.id) if tried else ())
             if frame.undo is not None
         }
         found: list[Undoable] = []
-        for one in self._store.compensations(run.id, MOST_LISTED):
+        for one in stored:
             note = notes.get(one.number)
             error, cause = (None, None) if note is None else (note.error, note.cause)
             found.append(Undoable(compensation_id(one.number), one, error, cause))
@@ -136,7 +145,7 @@ class Compensations:
         return list(chosen)
 
     def _chosen(self, run: Execution, compensation: str | None) -> dict[str, Blocked]:
-        blocked = self.blocked(run.id)
+        blocked = self.blocked(run.id) if run.undoing is Undoing.RUNNING else {}
         if compensation is not None:
             blocked = {one: at for one, at in blocked.items() if one == compensation}
         if not blocked:
