@@ -242,7 +242,9 @@ class Forecast:
         if left is None:
             return False
         before = self._history[self._history[left - 1].previous_id - 1]
-        return before.type.endswith(("StateFailed", "TaskFailed", "FunctionFailed", "TimedOut"))
+        if not isinstance(self._machine.state(self._name(entry)), Task):
+            return before.type.endswith("StateFailed")  # else it may be a failure that it tolerates
+        return before.type.endswith(("Failed", "TimedOut"))
 
     # -- reading ---------------------------------------------------------------------------------
 
