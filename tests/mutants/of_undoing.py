@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.mutants.mutant import Mutant, mutant
+from tests.mutants.mutant import Mutant, Seeds, mutant
 
 SAGAS: Final = "tests/execution/test_sagas.py::"
 WHEN: Final = "tests/execution/test_when_undone.py::"
@@ -23,6 +23,20 @@ OF_UNDOING: Final[tuple[Mutant, ...]] = (
         "return max(found, key=lambda one: one.order, default=None)",
         "return min(found, key=lambda one: one.order, default=None)",
         SAGAS + "test_nested_forks_with_partial_completion_mirror_what_was_done",
+    ),
+    mutant(
+        "the newest is undone first (in the whole)",
+        "orchestrator/execution/pending.py",
+        "return max(found, key=lambda one: one.order, default=None)",
+        "return min(found, key=lambda one: one.order, default=None)",
+        Seeds(1, 60),
+    ),
+    mutant(
+        "only what says so is undone when nobody knows (in the whole)",
+        REGISTER,
+        "if state.compensate is None or not state.compensate_unknown or silent is None:",
+        "if state.compensate is None or silent is None:",
+        Seeds(1, 60),
     ),
     mutant(
         "a Map is undone by no more at once than it ran",
