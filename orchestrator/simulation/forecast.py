@@ -241,9 +241,10 @@ class Forecast:
         left = self._exits.get(entry)
         if left is None:
             return False
-        before = self._history[self._history[left - 1].previous_id - 1]
         if not isinstance(self._machine.state(self._name(entry)), Task):
-            return before.type.endswith("StateFailed")  # else it may be a failure that it tolerates
+            # It is left at once when it is joined, whatever it has tolerated.
+            return not self._history[left - 2].type.endswith("StateSucceeded")
+        before = self._history[self._history[left - 1].previous_id - 1]
         return before.type.endswith(("Failed", "TimedOut"))
 
     # -- reading ---------------------------------------------------------------------------------
