@@ -236,9 +236,9 @@ def application(
         redoc_url=None,
         exception_handlers={404: _elsewhere, 405: _elsewhere},
     )
+    Rest(service, limits, door.presence(), door.callers, door.body).join(app)
     if hosts is not None:
-        app.add_middleware(Hosts, names=hosts)
+        app.add_middleware(Hosts, names=hosts)  # before all that was added so far
     app.add_route("/", door.answer, methods=["POST"])
     app.state.close = door.close
-    Rest(service, limits, door.presence(), door.callers, door.body).join(app)
     return app

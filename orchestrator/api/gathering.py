@@ -17,15 +17,19 @@ Answer = TypeVar("Answer")
 PATIENCE_SECONDS: Final = 0.01
 """How long few wait for more to come while many are being worked on."""
 
+GATHER_SECONDS: Final = 0.002
+"""How long few wait for as many as have just come together."""
+
 _Ticket: TypeAlias = "tuple[Item, asyncio.Future[Answer]]"
 
 
 class Gathering(Generic[Item, Answer]):
     """Lives in one event loop; `work` answers in the order of its items, an error for its item.
 
-    What `work` raises, all of them get. While some are being worked on, others are handed over
-    once they are as many, or have waited for a moment: so all lanes are in use, each for many, and
-    what is slow holds up nobody for long.
+    What `work` raises, all of them get. Requests are handed over once they are as many as those that
+    are being worked on, and as those that came together last, or have waited for a moment: so all
+    lanes are in use, each for many, who comes alone waits for nobody, and what is slow holds up
+    nobody for long.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class Gathering(Generic[Item, Answer]):
         self._most = most
         self._waiting: list[_Ticket[Item, Answer]] = []
         self._at_work = 0
+        self._expected = 0
         self._due: asyncio.Handle | None = None
         self._is_soon = False
 
@@ -58,14 +63,15 @@ class Gathering(Generic[Item, Answer]):
         """See to it that those who wait are handed over, if there is a lane for them."""
         if not self._free or not self._waiting or self._is_soon:
             return
-        self._is_soon = len(self._waiting) >= self._at_work
+        self._is_soon = len(self._waiting) >= max(self._at_work, self._expected)
         if self._is_soon:
             if self._due is not None:
                 self._due.cancel()
             # Not at once: the requests that are there already are read first.
             self._due = loop.call_soon(self._hand_over, loop)
         elif self._due is None:
-            self._due = loop.call_later(PATIENCE_SECONDS, self._hand_over, loop)
+            patience = PATIENCE_SECONDS if self._at_work else GATHER_SECONDS
+            self._due = loop.call_later(patience, self._hand_over, loop)
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         self._due, self._is_soon = None, False
@@ -74,6 +80,7 @@ class Gathering(Generic[Item, Answer]):
         taken, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
         self._free -= 1
         self._at_work += len(taken)
+        self._expected = max(len(taken), self._expected // 2)
 
         def work() -> None:
             answers: Sequence[Answer | Exception]

@@ -18,7 +18,7 @@ from fastapi import FastAPI, Request, Response
 from orchestrator.api.callers import Callers
 from orchestrator.api.presence import Presence
 from orchestrator.api.problem import Problem
-from orchestrator.api.routes import Route, Routes
+from orchestrator.api.routes import Route, Routes, Under
 from orchestrator.asl import document
 from orchestrator.asl.diagnostics import Finding
 from orchestrator.asl.document import DocumentError, Json
@@ -87,8 +87,7 @@ class Rest:
 
     def join(self, app: FastAPI) -> None:
         """Add the routes to an application."""
-        app.add_route("/v1", self._routes.answer, methods=["GET", "POST", "PUT", "DELETE", "PATCH"])
-        app.mount("/v1", self._routes)
+        app.add_middleware(Under, path="/v1", routes=self._routes)
 
     async def _around(self, _request: Request) -> Response:
         return _json(self._routes.told())

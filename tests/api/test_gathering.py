@@ -102,6 +102,22 @@ def test_many_that_are_slow_hold_up_nobody_for_long() -> None:
     _with(work, scene)
 
 
+def test_who_comes_alone_after_many_is_served_alone() -> None:
+    sizes: list[int] = []
+
+    def same(items: Sequence[int]) -> Sequence[int | Exception]:
+        sizes.append(len(items))
+        return items
+
+    async def scene(gathering: Gathering[int, int]) -> None:
+        assert await asyncio.gather(*map(gathering.do, range(50))) == list(range(50))
+        for item in range(10):
+            assert await gathering.do(item) == item
+
+    _with(same, scene)
+    assert sizes == [50, *[1] * 10]
+
+
 def test_a_lane_that_comes_free_serves_those_who_came_while_all_were_in_use() -> None:
     started, done = threading.Semaphore(0), threading.Event()
 
