@@ -26,10 +26,10 @@ _Ticket: TypeAlias = "tuple[Item, asyncio.Future[Answer]]"
 class Gathering(Generic[Item, Answer]):
     """Lives in one event loop; `work` answers in the order of its items, an error for its item.
 
-    What `work` raises, all of them get. Requests are handed over once they are as many as those that
-    are being worked on, and as those that came together last, or have waited for a moment: so all
-    lanes are in use, each for many, who comes alone waits for nobody, and what is slow holds up
-    nobody for long.
+    What `work` raises, all of them get. Requests are handed over once they are as many as those
+    that are being worked on, and as those that came together last, or have waited for a moment: so
+    all lanes are in use, each for many, who comes alone waits for nobody, and what is slow holds
+    up nobody for long.
     """
 
     def __init__(
