@@ -15,6 +15,8 @@ from fastapi import FastAPI
 from orchestrator.api.errors import CannotListen
 
 BACKLOG = 2_048
+GARBAGE = (20_000, 50, 20)
+"""By how many objects their number must have grown before it is looked; how often farther back."""
 STOP_SECONDS = 5
 """How long requests that wait are left alone when the server ends."""
 
@@ -42,8 +44,7 @@ def serve(app: FastAPI, host: str, port: int, *more: str) -> None:
         file=sys.stderr,
         flush=True,
     )
-    gc.collect()
-    gc.freeze()  # what is loaded by now stays: no collection need look through it again
+    _collect_seldom()
     # uvicorn ends in order and then raises the signal once more: that is to end nothing.
     before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGTERM, signal.SIGINT)}
     try:
@@ -51,6 +52,17 @@ def serve(app: FastAPI, host: str, port: int, *more: str) -> None:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def _collect_seldom() -> None:
+    """Look for garbage in cycles seldom, and never again through what is loaded by now.
+
+    Requests leave hardly any, and each look through what many of them have in hand costs as much
+    as a request.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GARBAGE)
 
 
 class _Server(uvicorn.Server):
