@@ -13,11 +13,12 @@ from typing import Final
 import structlog
 from fastapi import FastAPI, Request, Response
 
+from orchestrator.api.answers import written
 from orchestrator.api.aws import ACTIONS, LATER, Method, Patient, methods, patient_methods
 from orchestrator.api.callers import Callers
 from orchestrator.api.content import check_content
 from orchestrator.api.desk import Answer, Desk
-from orchestrator.api.errors import TOO_LARGE, UNAVAILABLE, ApiError
+from orchestrator.api.errors import TOO_LARGE, UNAVAILABLE, ApiError, CallerGone
 from orchestrator.api.given import Given
 from orchestrator.api.hosts import LOOPBACK, Hosts
 from orchestrator.api.paging import Pages
@@ -43,10 +44,6 @@ LOOK_SECONDS: Final = 1.0
 """How often it is looked for what those who wait may not have heard of."""
 ENVELOPE_BYTES: Final = 64 * 1024
 """What a request may hold beside its documents."""
-
-
-class _CallerGone(Exception):
-    """Whoever asked does not wait for the answer."""
 
 
 class Door:
@@ -89,6 +86,7 @@ class Door:
     def close(self) -> None:
         """Let everybody go who waits, so that the server can end; called in its event loop."""
         self._waiting.close()
+        self.callers.leave(asyncio.get_running_loop())
 
     async def _look(self) -> None:
         """Wake those who wait for something that is there: its news may have been lost."""
@@ -113,7 +111,7 @@ class Door:
             action = request.headers.get("x-amz-target", "")
             body = await self.body(request)
             shown = await self._act(action, body, request)
-        except _CallerGone:
+        except CallerGone:
             return Response(status_code=UNAVAILABLE)  # nobody reads it
         except Exception as error:  # noqa: BLE001  # each becomes an answer
             return _refusal(translated(error), request_id)
@@ -132,7 +130,7 @@ class Door:
         while more:
             message = await request.receive()
             if message["type"] == "http.disconnect":
-                raise _CallerGone
+                raise CallerGone
             part, more = message.get("body", b""), message.get("more_body", False)
             size += len(part)
             if size > most:
@@ -208,7 +206,7 @@ def _response(shown: Answer, status: int, request_id: str) -> Response:
     headers = {"x-amzn-RequestId": request_id}
     if status == UNAVAILABLE:
         headers["Retry-After"] = "1"
-    return Response(document.write(shown), status, headers, MEDIA_TYPE)
+    return Response(written(shown), status, headers, MEDIA_TYPE)
 
 
 async def _elsewhere(_request: Request, error: Exception) -> Response:

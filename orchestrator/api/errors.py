@@ -14,6 +14,10 @@ class CannotListen(Exception):
     """The address is taken, or is none of this machine's."""
 
 
+class CallerGone(Exception):
+    """Whoever asked does not wait for the answer any more."""
+
+
 class ApiError(Exception):
     """An answer that is an error: its name, its text, and the status of HTTP."""
 

@@ -7,7 +7,7 @@ pay for a thread, a lock and a transaction of its own, they pay together.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Executor
 from typing import Final, Generic, TypeAlias, TypeVar
 
@@ -39,14 +39,21 @@ class Gathering(Generic[Item, Answer]):
         *,
         lanes: int,
         most: int,
+        concerns: Callable[[Item], Hashable] = id,
     ) -> None:
-        """So many `lanes` of the pool are used at the same time, for at most `most` items each."""
+        """So many `lanes` of the pool are used at the same time, for at most `most` items each.
+
+        What `concerns` the same is in one lane at a time: the others stay free of what is stuck.
+        """
         self._work = work
         self._pool = pool
         self._free = lanes
         self._most = most
+        self._concerns = concerns
+        self._concerned: set[Hashable] = set()
         self._waiting: list[_Ticket[Item, Answer]] = []
         self._at_work = 0
+        self._unsettled: set[asyncio.Future[Answer]] = set()
         self._expected = 0
         self._due: asyncio.Handle | None = None
         self._is_soon = False
@@ -77,7 +84,9 @@ class Gathering(Generic[Item, Answer]):
         self._due, self._is_soon = None, False
         if not self._free:
             return  # who comes free arranges for those who wait
-        taken, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+        taken = self._next()
+        if not taken:
+            return
         self._free -= 1
         self._at_work += len(taken)
         self._expected = max(len(taken), self._expected // 2)
@@ -93,6 +102,25 @@ class Gathering(Generic[Item, Answer]):
         self._pool.submit(work)
         self._arrange(loop)
 
+    def _next(self) -> list[_Ticket[Item, Answer]]:
+        """Take those out of the queue who are next, but for what is being worked on."""
+        taken: list[_Ticket[Item, Answer]] = []
+        left: list[_Ticket[Item, Answer]] = []
+        for ticket in self._waiting:
+            blocked = len(taken) >= self._most or self._concerns(ticket[0]) in self._concerned
+            (left if blocked else taken).append(ticket)
+        self._waiting = left
+        self._concerned |= {self._concerns(item) for item, _ in taken}
+        self._unsettled |= {future for _, future in taken}
+        return taken
+
+    def give_up(self, error: Exception) -> None:
+        """Tell all who still wait that they will hear no answer here; what is at work goes on."""
+        waiting, self._waiting = self._waiting, []
+        for future in [*self._unsettled, *(future for _, future in waiting)]:
+            if not future.done():
+                future.set_exception(error)
+
     def _settle(
         self,
         loop: asyncio.AbstractEventLoop,
@@ -101,6 +129,8 @@ class Gathering(Generic[Item, Answer]):
     ) -> None:
         self._free += 1
         self._at_work -= len(taken)
+        self._concerned -= {self._concerns(item) for item, _ in taken}
+        self._unsettled -= {future for _, future in taken}
         for (_, future), answer in zip(taken, answers, strict=True):
             if future.done():  # whoever asked has gone
                 continue

@@ -6,8 +6,8 @@ from typing import Final
 
 from fastapi import Response
 
+from orchestrator.api.answers import written
 from orchestrator.api.errors import TOO_LARGE, UNAVAILABLE, ApiError
-from orchestrator.asl import document
 from orchestrator.asl.diagnostics import Finding, Severity
 from orchestrator.asl.document import DocumentError, Json
 from orchestrator.asl.names import InvalidName
@@ -96,7 +96,7 @@ class Problem(Exception):
         headers = {"Retry-After": "1"} if self.status == UNAVAILABLE else {}
         if self.allowed:
             headers["Allow"] = ", ".join(self.allowed)
-        return Response(document.write(shown), self.status, headers, MEDIA_TYPE)
+        return Response(written(shown), self.status, headers, MEDIA_TYPE)
 
 
 def problem_of(error: Exception) -> Problem:

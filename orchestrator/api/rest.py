@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from fastapi import FastAPI, Request, Response
 
+from orchestrator.api.answers import written
 from orchestrator.api.callers import Callers
 from orchestrator.api.presence import Presence
 from orchestrator.api.problem import Problem
@@ -184,7 +185,7 @@ class Rest:
         address, name = _address(request), request.path_params["name"]
         seconds = _seconds(request)
         text = (await self._text(request)) or "{}"
-        number, at = request.headers.get("idempotency-key"), request.query_params.get("at")
+        number, at = _key(request), request.query_params.get("at")
         wanted = self._service.call_request(address, name, text, number, at)
         execution, call = await self._callers.make.do(wanted)
         if call.verdict is Verdict.PENDING and seconds > 0:
@@ -210,7 +211,7 @@ class Rest:
 
     async def _calls(self, request: Request) -> Response:
         limit = _number(request, "limit", PAGE, PAGE)
-        after = (_number(request, "after", -1), request.query_params.get("afterId", ""))
+        after = (_number(request, "after", -1), _after_id(request))
         found = await self._presence.run(
             self._service.execution_calls, _address(request), after, limit
         )
@@ -248,6 +249,20 @@ def _optional(given: Mapping[str, Json], name: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise Problem(400, "malformed", f"{name} must be a string", pointer=f"/{name}")
+
+
+def _key(request: Request) -> str | None:
+    given = set(request.headers.getlist("idempotency-key"))
+    if len(given) > 1:
+        raise Problem(400, "malformed", "a call has one Idempotency-Key, not several")
+    return next(iter(given), None)
+
+
+def _after_id(request: Request) -> str:
+    given = request.query_params.get("afterId", "")
+    if given and not given.isprintable():
+        raise Problem(400, "malformed", "afterId is the id of no call")
+    return given
 
 
 _PLAIN_SECONDS: Final = re.compile(r"[0-9]{1,4}(\.[0-9]{1,9})?")
@@ -292,7 +307,7 @@ def _frame(request: Request, name: str) -> str | None:
 
 
 def _json(value: Json, status: int = 200) -> Response:
-    return Response(document.write(value), status, media_type=JSON)
+    return Response(written(value), status, media_type=JSON)
 
 
 def _verdict(call: Call) -> Response:

@@ -16,6 +16,7 @@ from fastapi import Request, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.api.content import check_content
+from orchestrator.api.errors import UNAVAILABLE, CallerGone
 from orchestrator.api.problem import Problem, problem_of
 from orchestrator.asl.document import Json
 
@@ -68,6 +69,8 @@ class Routes:
             request.scope["path_params"] = found
             check_content(request, required=True)
             return await route.answer(request)
+        except CallerGone:
+            return Response(status_code=UNAVAILABLE)  # nobody reads it
         except Exception as error:  # each becomes an answer
             problem = problem_of(error)
             if problem.unforeseen:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
 
+import structlog
+
 from orchestrator.asl import document
 from orchestrator.asl.answering import own
 from orchestrator.asl.limits import Limits
@@ -33,6 +35,8 @@ from orchestrator.service.errors import (
     UnknownCall,
 )
 from orchestrator.store import Called, CallPlace, Store
+
+log = structlog.get_logger(__name__)
 
 LONGEST_WAIT_SECONDS: Final = 60.0
 MOST_ID_CHARACTERS: Final = 200
@@ -132,7 +136,7 @@ class Calls:
         numbers = [_checked_id(one.id) for one in requests]
         found = self._store.find_called(
             [
-                (one.machine, one.execution, "" if isinstance(number, Exception) else number)
+                (*_names(one), "" if isinstance(number, Exception) else number)
                 for one, number in zip(requests, numbers, strict=True)
             ]
         )
@@ -178,7 +182,7 @@ class Calls:
 
     def verdict(self, execution: int, call_id: str) -> Call:
         """Return what is on record of a call; raises CallDoesNotExist."""
-        found = self._store.call(execution, call_id)
+        found = self._store.call(execution, call_id) if call_id.isprintable() else None
         if found is None:
             raise CallDoesNotExist(call_id)
         return found
@@ -231,6 +235,12 @@ class Calls:
             raise EffectNotRun(frame, handled.reason)
 
 
+def _names(request: CallRequest) -> tuple[str, str]:
+    """Return whom to look for; nobody, where no database could take the names."""
+    names = (request.machine, request.execution)
+    return names if all(map(str.isprintable, names)) else ("", "")
+
+
 def _checked_id(call_id: str | None) -> str | MalformedCall:
     if call_id is None:
         return str(uuid.uuid4())
@@ -245,7 +255,13 @@ def _made(one: _Arriving, handled: Handled) -> Made | Exception:
         return _on_record(execution, handled.call, one.call.digest)
     if handled.outcome is Outcome.STALE:
         return ExecutionDoesNotExist(f"{execution.machine}:{execution.name}")
-    return Undecided(f"the call could not be decided: {handled.reason}")
+    log.error(
+        "a call could not be decided",
+        execution=f"{execution.machine}:{execution.name}",
+        call=one.call.name,
+        reason=handled.reason,
+    )
+    return Undecided("the call could not be decided now")
 
 
 def _on_record(execution: Execution, call: Call, wanted: str) -> Made | CallIdTaken:

@@ -17,12 +17,16 @@ LIMIT_SECONDS = 20
 
 
 def _with(
-    work: Work, scene: Callable[[Gathering[int, int]], Awaitable[None]], *, most: int = 100
+    work: Work,
+    scene: Callable[[Gathering[int, int]], Awaitable[None]],
+    *,
+    most: int = 100,
+    concerns: Callable[[int], object] = lambda item: item,
 ) -> None:
     async def play() -> None:
         with ThreadPoolExecutor(2) as pool:
             async with asyncio.timeout(LIMIT_SECONDS):
-                await scene(Gathering(work, pool, lanes=2, most=most))
+                await scene(Gathering(work, pool, lanes=2, most=most, concerns=concerns))
 
     asyncio.run(play())
 
@@ -100,6 +104,52 @@ def test_many_that_are_slow_hold_up_nobody_for_long() -> None:
         assert await asyncio.gather(*many) == list(range(50))
 
     _with(work, scene)
+
+
+def test_what_concerns_what_is_stuck_waits_for_it_and_leaves_the_other_lane_to_others() -> None:
+    stuck, done = threading.Event(), threading.Event()
+
+    def work(items: Sequence[int]) -> Sequence[int | Exception]:
+        if 7 in items:
+            stuck.set()
+            assert done.wait(LIMIT_SECONDS)
+        return items
+
+    async def scene(gathering: Gathering[int, int]) -> None:
+        first = asyncio.create_task(gathering.do(7))
+        await asyncio.to_thread(stuck.wait, LIMIT_SECONDS)
+        again = asyncio.create_task(gathering.do(17))
+        try:
+            assert [await gathering.do(item) for item in range(5)] == list(range(5))
+            assert not again.done()
+        finally:
+            done.set()
+        assert list(await asyncio.gather(first, again)) == [7, 17]
+
+    _with(work, scene, concerns=lambda item: item % 10)
+
+
+def test_who_is_given_up_is_told_so_and_what_is_at_work_goes_on() -> None:
+    stuck, done, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def work(items: Sequence[int]) -> Sequence[int | Exception]:
+        stuck.set()
+        assert done.wait(LIMIT_SECONDS)
+        ended.set()
+        return items
+
+    async def scene(gathering: Gathering[int, int]) -> None:
+        at_work = asyncio.create_task(gathering.do(1))
+        await asyncio.to_thread(stuck.wait, LIMIT_SECONDS)
+        waiting = asyncio.create_task(gathering.do(2))
+        await asyncio.sleep(0)
+        gathering.give_up(TimeoutError("the server ends"))
+        done.set()
+        told = await asyncio.gather(at_work, waiting, return_exceptions=True)
+        assert [str(one) for one in told] == ["the server ends"] * 2
+
+    _with(work, scene)
+    assert ended.is_set()
 
 
 def test_who_comes_alone_after_many_is_served_alone() -> None:

@@ -134,3 +134,28 @@ def test_no_body_is_answered_in_the_words_of_the_engine_s_making(http: httpx.Cli
                 continue
             assert answer.status_code in (400, 404, 409, 413, 422), (path, body, answer.text)
             problem(answer, answer.status_code)
+
+
+def test_calls_as_deep_and_as_many_as_are_taken_can_be_read_again(
+    home: House, http: httpx.Client
+) -> None:
+    home.client.start("asks", "deep")
+    path, deep = "/v1/executions/asks:deep/calls", "[" * 199 + "]" * 199
+    answer = http.post(f"{path}/go", content=deep, headers={**JSON, "Idempotency-Key": "deep"})
+    assert answer.status_code == 200, answer.text
+    large = json.dumps("x" * 60_000)
+    for _ in range(141):  # more than a document may have
+        assert http.post(f"{path}/go", content=large, headers=JSON).status_code == 200
+    everything = http.get(path)
+    assert everything.status_code == 200, everything.text[:200]
+    assert len(everything.json()["calls"]) == 142
+    assert http.get(f"{path}/deep").json()["input"] == json.loads(deep)
+    assert http.get("/v1/executions/asks:deep/history").status_code == 200
+
+
+def test_what_can_be_the_id_of_no_call_is_told_so(http: httpx.Client) -> None:
+    assert "afterId" in problem(http.get(f"{HERE}/calls", params={"afterId": "a\0"}), 400)
+    problem(http.get(f"{HERE}/calls/%00"), 404)
+    several = [*JSON.items(), ("Idempotency-Key", "one"), ("Idempotency-Key", "two")]
+    answer = http.post(f"{HERE}/calls/go", content="{}", headers=several)
+    assert "one Idempotency-Key" in problem(answer, 400)
