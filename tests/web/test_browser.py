@@ -146,6 +146,9 @@ def test_keys_alone_start_call_and_stop(seen: Seen, home: House) -> None:
     page.keyboard.press("Enter")
     _tab_to(page, "#name")
     page.keyboard.type("typed")
+    _tab_to(page, "#input")
+    page.keyboard.press("Control+A")  # it holds what the last order was started with
+    page.keyboard.type("{}")
     _tab_to(page, "form.sheet button.main")
     page.keyboard.press("Enter")
     mark(page, "Pending", "waiting")
