@@ -143,9 +143,9 @@ OF_DECISIONS: Final[tuple[Mutant, ...]] = (
     ),
     mutant(
         "the key is the same until a failure is reported",
-        "orchestrator/execution/setback.py",
-        "reported: bool = False",
-        "reported: bool = True",
+        "orchestrator/execution/retrying.py",
+        "reported=before.reported + setback.reported,",
+        "reported=before.reported + 1,",
         TASK + "test_the_key_is_a_uuid_that_stays_the_same_until_a_failure_is_reported",
     ),
     mutant(
